@@ -1,0 +1,98 @@
+package cluster
+
+import (
+	"time"
+
+	"tfmesos/scheduler/offer"
+	"tfmesos/shared/tf"
+)
+
+// Spec is the cluster somebody wants, as validated. It is stored as JSON, so it holds no secret: an environment variable
+// whose value is the caller's has a nil value here.
+type Spec struct {
+	// Name is 1 to 40 of [a-z0-9-], with no '-' at either end.
+	Name string `json:"name"`
+	// Image is the container image of every job that has none of its own; empty: a plain command on the agent.
+	Image string `json:"image,omitempty"`
+	// Containerizer is "DOCKER" or "MESOS"; without an image always MESOS.
+	Containerizer string `json:"containerizer,omitempty"`
+	// Role is the Mesos role that the framework registers with.
+	Role string `json:"role,omitempty"`
+	// Jobs are in the order of the spec, each with all that it inherits from the cluster filled in.
+	Jobs []Job `json:"jobs"`
+	// Deadlines bound each wait.
+	Deadlines Deadlines `json:"deadlines"`
+	// Dir is the absolute directory of the spec file, given to tasks without an image as TFMESOS_SPEC_DIR; empty
+	// if the spec came from standard input or from flags, where it is the current directory.
+	Dir string `json:"dir,omitempty"`
+}
+
+// Job is a number of equal tasks.
+type Job struct {
+	// Name is the job name in TensorFlow; see Spec validation for what it may be.
+	Name string `json:"name"`
+	// Num is how many tasks it has. 0 leaves the job out of cluster_def.
+	Num int `json:"num"`
+	// Resources of each task.
+	Resources offer.Resources `json:"resources"`
+	// Command is the argv of the user's program; nil: the task is a tf.distribute.Server (server mode). A command that
+	// was written as one string is ["/bin/sh", "-c", it].
+	Command []string `json:"command,omitempty"`
+	// Env are the variables of the user; a nil value means the caller's own, which is not stored.
+	Env map[string]*string `json:"env,omitempty"`
+	// Image as in Spec.
+	Image string `json:"image,omitempty"`
+	// Volumes are mounted into the container; only with an image.
+	Volumes []Volume `json:"volumes,omitempty"`
+	// Workdir is the working directory of the program; empty: the sandbox.
+	Workdir string `json:"workdir,omitempty"`
+	// User runs the task; empty: the user of the framework.
+	User string `json:"user,omitempty"`
+	// Side keeps the job out of cluster_def and TF_CONFIG: it is scheduled and watched, no more.
+	Side bool `json:"side,omitempty"`
+}
+
+// Volume is a directory of the agent seen in the container.
+type Volume struct {
+	HostPath      string `json:"host_path"`
+	ContainerPath string `json:"container_path"`
+	ReadOnly      bool   `json:"read_only,omitempty"`
+}
+
+// Deadlines bound the waits of a run; 0 means none. JSON has nanoseconds.
+type Deadlines struct {
+	// Run bounds the whole run: exit code 124.
+	Run time.Duration `json:"run,omitempty"`
+	// Resources bounds the wait for offers that hold the whole gang: exit code 3.
+	Resources time.Duration `json:"resources,omitempty"`
+	// Staging bounds ACCEPT to TASK_RUNNING, which includes pulling an image.
+	Staging time.Duration `json:"staging,omitempty"`
+	// Registration bounds TASK_RUNNING to the report of a port.
+	Registration time.Duration `json:"registration,omitempty"`
+	// Serving bounds cluster_def to an answering port in server mode.
+	Serving time.Duration `json:"serving,omitempty"`
+}
+
+// DefaultDeadlines suit real life: images of several GB and busy clusters, but nothing for ever except the run itself.
+var DefaultDeadlines = Deadlines{Resources: 15 * time.Minute, Staging: 15 * time.Minute, Registration: 5 * time.Minute, Serving: 5 * time.Minute}
+
+// Job returns the job of that name, or nil.
+func (s *Spec) Job(name string) *Job {
+	for i := range s.Jobs {
+		if s.Jobs[i].Name == name {
+			return &s.Jobs[i]
+		}
+	}
+	return nil
+}
+
+// TaskNames returns the name of every task in task order: jobs as the spec has them, each by index.
+func (s *Spec) TaskNames() []tf.TaskName {
+	var names []tf.TaskName
+	for _, job := range s.Jobs {
+		for i := range job.Num {
+			names = append(names, tf.TaskName{JobName: job.Name, TaskIndex: i})
+		}
+	}
+	return names
+}

@@ -1,0 +1,66 @@
+package offer
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Milli is a scalar resource in thousandths of its unit (a CPU, a MiB, a GPU).
+type Milli int64
+
+// FromFloat rounds to three decimals as Mesos does.
+func FromFloat(v float64) Milli { return Milli(math.Round(v * 1000)) }
+
+// Float returns the quantity in its unit.
+func (m Milli) Float() float64 { return float64(m) / 1000 }
+
+// String returns the shortest decimal text, as in "0.5" or "8192".
+func (m Milli) String() string { return strconv.FormatFloat(m.Float(), 'f', -1, 64) }
+
+// Resources is an amount of each scalar resource that tasks ask for. GPUs are whole ones.
+type Resources struct {
+	CPUs Milli // CPUs
+	Mem  Milli // MiB
+	Disk Milli // MiB
+	GPUs Milli // devices
+}
+
+// Add returns r + s.
+func (r Resources) Add(s Resources) Resources {
+	return Resources{CPUs: r.CPUs + s.CPUs, Mem: r.Mem + s.Mem, Disk: r.Disk + s.Disk, GPUs: r.GPUs + s.GPUs}
+}
+
+// Sub returns r - s, which may be negative.
+func (r Resources) Sub(s Resources) Resources {
+	return Resources{CPUs: r.CPUs - s.CPUs, Mem: r.Mem - s.Mem, Disk: r.Disk - s.Disk, GPUs: r.GPUs - s.GPUs}
+}
+
+// Contains reports whether s fits into r.
+func (r Resources) Contains(s Resources) bool {
+	return r.CPUs >= s.CPUs && r.Mem >= s.Mem && r.Disk >= s.Disk && r.GPUs >= s.GPUs
+}
+
+// String lists what is not zero: "cpus 0.5, mem 1024".
+func (r Resources) String() string {
+	var parts []string
+	for _, d := range r.dimensions() {
+		if d.amount != 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", d.name, d.amount))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
+type dimension struct {
+	name   string
+	amount Milli
+}
+
+func (r Resources) dimensions() []dimension {
+	return []dimension{{"cpus", r.CPUs}, {"mem", r.Mem}, {"disk", r.Disk}, {"gpus", r.GPUs}}
+}

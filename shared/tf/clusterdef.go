@@ -1,0 +1,78 @@
+package tf
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ClusterDef maps each job name to the addresses ("host:port") of its tasks: entry i is the task with
+// index i, as in TensorFlow's ClusterSpec. A ClusterDef that is handed to a task is complete.
+type ClusterDef map[string][]string
+
+// Validate returns an error that names the job and the entry when the ClusterDef has a hole, an address
+// that is no host:port, or one address twice. An empty one is an error too: TensorFlow dies of it.
+func (d ClusterDef) Validate() error {
+	if len(d) == 0 {
+		return fmt.Errorf("tf: cluster_def is empty")
+	}
+	seen := map[string]string{}
+	for _, job := range slices.Sorted(maps.Keys(d)) {
+		if len(d[job]) == 0 {
+			return fmt.Errorf("tf: cluster_def: job %q has no task", job)
+		}
+		for i, address := range d[job] {
+			task := TaskName{job, i}.String()
+			if err := validateAddress(address); err != nil {
+				return fmt.Errorf("tf: cluster_def: %s: %w", task, err)
+			}
+			if other, twice := seen[address]; twice {
+				return fmt.Errorf("tf: cluster_def: %s and %s have the same address %s", other, task, address)
+			}
+			seen[address] = task
+		}
+	}
+	return nil
+}
+
+func validateAddress(address string) error {
+	colon := strings.LastIndexByte(address, ':')
+	if colon < 1 {
+		return fmt.Errorf("address %q: want host:port", address)
+	}
+	if port, err := strconv.Atoi(address[colon+1:]); err != nil || port < 1 || port > 65535 {
+		return fmt.Errorf("address %q: the port is not between 1 and 65535", address)
+	}
+	if host := address[:colon]; strings.Contains(host, ":") && !(host[0] == '[' && host[len(host)-1] == ']') {
+		return fmt.Errorf("address %q: an IPv6 host needs brackets", address)
+	}
+	return nil
+}
+
+// JoinAddress returns "host:port", with brackets around an IPv6 host.
+func JoinAddress(host string, port int) string {
+	if ip, err := netip.ParseAddr(host); err == nil && ip.Is6() {
+		host = "[" + host + "]"
+	}
+	return host + ":" + strconv.Itoa(port)
+}
+
+// Equal reports whether both name the same tasks at the same addresses.
+func (d ClusterDef) Equal(e ClusterDef) bool {
+	return maps.EqualFunc(d, e, func(a, b []string) bool { return slices.Equal(a, b) })
+}
+
+// Clone returns a deep copy; that of a nil ClusterDef is nil.
+func (d ClusterDef) Clone() ClusterDef {
+	if d == nil {
+		return nil
+	}
+	c := make(ClusterDef, len(d))
+	for job, addresses := range d {
+		c[job] = slices.Clone(addresses)
+	}
+	return c
+}
