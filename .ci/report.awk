@@ -4,6 +4,7 @@
 function forget() { lines = 0; skips = 0; split("", said) }
 
 /^=== (RUN|CONT|NAME) / { current = $3; next }
+/^go: downloading / { print; fflush(); next }
 /^=== / || /^ *--- PASS: / || /^PASS$/ { next }
 
 /^ *--- SKIP: / {
