@@ -31,5 +31,5 @@ function forget() { lines = 0; skips = 0; split("", said) }
 # What is left belongs to no package: a build that broke, a time-out.
 END {
 	for (i = 1; i <= lines; i++) print line[i]
-	if (skipped) print skipped " tests were skipped for want of something on this machine"
+	if (skipped) print "skipped for want of something on this machine: " skipped
 }
