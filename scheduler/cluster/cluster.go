@@ -21,13 +21,15 @@ type Cluster struct {
 	// Generation counts complete cluster_defs; ClusterDef is complete or nil.
 	Generation int
 	ClusterDef tf.ClusterDef
-	Framework  Framework
-	Tasks      []Task // in task order, see Spec.TaskNames
-	StartedAt  time.Time
-	LaunchedAt time.Time // when the whole gang was first launched
-	ReadyAt    time.Time
-	EndingAt   time.Time
-	EndedAt    time.Time
+	// CompletedAt is when the cluster_def of this generation became complete.
+	CompletedAt time.Time
+	Framework   Framework
+	Tasks       []Task // in task order, see Spec.TaskNames
+	StartedAt   time.Time
+	LaunchedAt  time.Time // when the whole gang was first launched
+	ReadyAt     time.Time
+	EndingAt    time.Time
+	EndedAt     time.Time
 	// ExitCode is set from PhaseEnding on; Reason is the sentence to it.
 	ExitCode int
 	Reason   string
@@ -37,6 +39,7 @@ type Cluster struct {
 	Connected bool            // subscribed at the master right now
 	Offers    []HeldOffer     // offers not answered yet
 	Round     reconcile.Round // explicit reconciliation that goes on
+	AskedAt   time.Time       // when the last round started
 	Suppress  bool            // SUPPRESS is in force
 }
 
@@ -64,12 +67,11 @@ type Settings struct {
 	Values map[string]string
 	// Grace is the whole time an end may take.
 	Grace time.Duration
-	// OrphanTimeout is how long sidecars go on without a scheduler.
+	// OrphanTimeout is how long sidecars go on without a scheduler, and how long the master may be out of reach before
+	// the run ends with exit code 4.
 	OrphanTimeout time.Duration
 	// TFImport is "lean" or "full": how server mode imports TensorFlow.
 	TFImport string
-	// AwayLimit is how long the master may be out of reach before the run ends with exit code 4.
-	AwayLimit time.Duration
 }
 
 // HeldOffer is an offer that waits for the rest of the gang's place.
@@ -80,12 +82,21 @@ type HeldOffer struct {
 
 // New returns a cluster that has not started anything, at phase waiting.
 func New(spec Spec, run int, nonce string, settings Settings, now time.Time) *Cluster {
-	c := &Cluster{Spec: spec, Run: run, Nonce: nonce, Phase: PhaseWaiting, StartedAt: now, Settings: settings, Why: "waiting for the master"}
+	c := &Cluster{Spec: spec, Run: run, Nonce: nonce, Phase: PhaseWaiting, StartedAt: now, Settings: settings, Why: masterSilent}
 	c.Framework.Role = spec.Role
 	for _, name := range spec.TaskNames() {
-		c.Tasks = append(c.Tasks, Task{Name: name, Phase: TaskWaiting, PhaseAt: now, Why: "waiting for the master"})
+		c.Tasks = append(c.Tasks, Task{Name: name, Phase: TaskWaiting, PhaseAt: now, Why: masterSilent})
 	}
 	return c
+}
+
+// Resume prepares a cluster that was loaded from the store for a new scheduler process: it keeps what is known of Mesos
+// and forgets what only the old process had.
+func (c *Cluster) Resume(settings Settings, now time.Time) {
+	c.Settings, c.Connected, c.Offers, c.Suppress, c.Round = settings, false, nil, false, reconcile.Round{}
+	if c.Framework.DisconnectedAt.IsZero() {
+		c.Framework.DisconnectedAt = now
+	}
 }
 
 // Clone returns a copy that shares nothing a Decide would change.

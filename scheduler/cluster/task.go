@@ -60,10 +60,12 @@ type Task struct {
 	// Ended is what the sidecar said of its child's end; nil until then. ExitCode is -1 until one is known.
 	Ended    *callback.PhaseReport
 	ExitCode int
+	// Failed: the task's failure is decided. Its phase becomes failed once the launch is over.
+	Failed bool
 	// TokenSHA256 is the lower-case hex SHA-256 of the launch's token.
 	TokenSHA256 string
-	Generation  int // the cluster_def it was given
-	KilledAt    time.Time
+	// KilledAt is when KILL was sent last, VanishedAt since when Mesos does not know what became of the launch.
+	KilledAt, VanishedAt time.Time
 
 	LaunchedAt, RunningAt, RegisteredAt, PythonStartedAt, ImportedAt, ServingAt, HeartbeatAt time.Time
 	// Import is "lean" or "full" once server mode has imported TensorFlow.

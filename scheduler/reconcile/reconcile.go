@@ -47,7 +47,7 @@ func (r Round) Tick(now time.Time) (Round, []string) {
 	if len(r.remaining) == 0 || now.Before(r.due) {
 		return r, nil
 	}
-	r.due = now.Add(Policy.Delay(r.attempt, 0))
+	r.due = now.Add(Policy.Delay(r.attempt, 1))
 	r.attempt++
 	return r, r.Remaining()
 }

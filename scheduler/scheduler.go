@@ -1,0 +1,239 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tfmesos/scheduler/cluster"
+	"tfmesos/shared/backoff"
+	"tfmesos/shared/logkey"
+)
+
+// ErrStoreAway is why a run ends when its state could not be stored for longer than allowed.
+var ErrStoreAway = errors.New("scheduler: the store is out of reach")
+
+// Store keeps a cluster durable.
+type Store interface {
+	// Save stores the change from before to after with the notes, or nothing. A nil before stores the whole.
+	Save(ctx context.Context, before, after *cluster.Cluster, notes []cluster.Note) error
+	// Renew keeps the lease of this scheduler while nothing is saved.
+	Renew(ctx context.Context) error
+}
+
+// Mesos is the connection to the master.
+type Mesos interface {
+	// Run subscribes, again and again, and delivers events in order until ctx ends or the master refuses us for good. An
+	// empty frameworkID registers a new framework.
+	Run(ctx context.Context, frameworkID string, deliver func(cluster.Event)) error
+	// Call sends one call and waits for its answer.
+	Call(ctx context.Context, call cluster.Call) error
+}
+
+// Config is what a Scheduler needs.
+type Config struct {
+	Store  Store
+	Mesos  Mesos
+	Logger *slog.Logger
+	// Observe is told of each published change, in order; it must be quick. May be nil.
+	Observe func(c *cluster.Cluster, notes []cluster.Note)
+	// Final reports whether a Save error cannot be cured by trying again, as when the lease is another's now.
+	Final func(error) bool
+	// RenewEvery is the time between two renewals of the lease.
+	RenewEvery time.Duration
+}
+
+// published is a cluster as readers see it, with a channel that is closed when a newer one is there.
+type published struct {
+	cluster *cluster.Cluster
+	changed chan struct{}
+}
+
+// Scheduler is the loop. Only its goroutine changes the cluster; everybody else reads snapshots.
+type Scheduler struct {
+	cfg      Config
+	inbox    *inbox
+	calls    *callQueue
+	current  atomic.Pointer[published]
+	stopping chan struct{} // closed by the first Stopped: a store that is away gets only the grace from then on
+	stopOnce atomic.Bool
+}
+
+// New returns a scheduler for the cluster, which it owns from now on. Nothing happens before Run.
+func New(cfg Config, c *cluster.Cluster) *Scheduler {
+	s := &Scheduler{cfg: cfg, inbox: newInbox(), calls: newCallQueue(), stopping: make(chan struct{})}
+	s.current.Store(&published{cluster: c, changed: make(chan struct{})})
+	return s
+}
+
+// Snapshot returns the published cluster, which is never changed, and a channel that is closed when there is a newer one.
+func (s *Scheduler) Snapshot() (*cluster.Cluster, <-chan struct{}) {
+	p := s.current.Load()
+	return p.cluster, p.changed
+}
+
+// Post hands an event to the loop and returns at once.
+func (s *Scheduler) Post(ev cluster.Event) {
+	if _, stop := ev.(cluster.Stopped); stop && s.stopOnce.CompareAndSwap(false, true) {
+		close(s.stopping)
+	}
+	s.inbox.put(letter{event: ev})
+}
+
+// Submit hands an event to the loop and returns when it is stored and published, or with ctx's error.
+func (s *Scheduler) Submit(ctx context.Context, ev cluster.Event) error {
+	done := make(chan error, 1)
+	s.inbox.put(letter{event: ev, done: done})
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the store: %w", ctx.Err())
+	}
+}
+
+// Run drives the cluster to its end and returns it. The error is not nil if the run could not be brought to an orderly
+// end: ErrStoreAway, or what Config.Final recognised; nothing is torn down then, so that another scheduler can go on.
+func (s *Scheduler) Run(ctx context.Context) (*cluster.Cluster, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	group, ctx := errgroup.WithContext(ctx)
+	first, _ := s.Snapshot()
+	group.Go(func() error {
+		err := s.cfg.Mesos.Run(ctx, first.Framework.ID, s.Post)
+		if err != nil && ctx.Err() == nil { // Refused has been posted, and leads to the end
+			s.cfg.Logger.Warn("subscription ended for good", logkey.Error, err)
+		}
+		return nil
+	})
+	group.Go(func() error { return s.calls.run(ctx, s.send) })
+	group.Go(func() error {
+		defer cancel()
+		return s.loop(ctx)
+	})
+	err := group.Wait()
+	last, _ := s.Snapshot()
+	return last, err
+}
+
+// loop handles batches until the cluster has ended and its last calls are out.
+func (s *Scheduler) loop(ctx context.Context) error {
+	at, err := s.decide(ctx, []letter{{event: cluster.Woken{}}}, true)
+	if err != nil {
+		return err
+	}
+	wake := time.NewTimer(untilWake(at))
+	renew := time.NewTicker(s.cfg.RenewEvery)
+	defer wake.Stop()
+	defer renew.Stop()
+	for {
+		var letters []letter
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-renew.C:
+			if err := s.cfg.Store.Renew(ctx); err != nil {
+				if s.cfg.Final(err) {
+					return err
+				}
+				s.cfg.Logger.Warn("renew the lease", logkey.Error, err)
+			}
+			continue
+		case <-s.inbox.ready:
+			letters = s.inbox.take()
+		case <-wake.C:
+			letters = []letter{{event: cluster.Woken{}}}
+		}
+		at, err := s.decide(ctx, letters, false)
+		if err != nil {
+			return err
+		}
+		if c, _ := s.Snapshot(); c.Ended() {
+			s.calls.flush(ctx)
+			return nil
+		}
+		wake.Reset(untilWake(at))
+	}
+}
+
+func untilWake(at time.Time) time.Duration {
+	if at.IsZero() {
+		return time.Hour
+	}
+	return max(0, time.Until(at))
+}
+
+// decide is one round of Decide → Save → Apply → Call. It returns when to wake up next.
+func (s *Scheduler) decide(ctx context.Context, letters []letter, whole bool) (time.Time, error) {
+	before, _ := s.Snapshot()
+	after := before.Clone()
+	var all cluster.Work
+	for _, l := range letters {
+		work := cluster.Decide(after, l.event, time.Now())
+		all.Calls = append(all.Calls, work.Calls...)
+		all.Notes = append(all.Notes, work.Notes...)
+		all.Wake = work.Wake // each settles the whole, so the last one is right
+	}
+	if whole {
+		before = nil
+	}
+	err := s.save(ctx, before, after, all.Notes)
+	if err == nil {
+		s.publish(after, all.Notes)
+		s.calls.put(all.Calls...)
+	}
+	for _, l := range letters {
+		if l.done != nil {
+			l.done <- err
+		}
+	}
+	return all.Wake, err
+}
+
+// saveDelay spaces the attempts of a Save.
+var saveDelay = backoff.Policy{First: 50 * time.Millisecond, Max: 2 * time.Second, Factor: 2}
+
+// save tries until it is done, for as long as sidecars go on without us; after a stop only for the grace.
+func (s *Scheduler) save(ctx context.Context, before, after *cluster.Cluster, notes []cluster.Note) error {
+	ctx, cancel := context.WithTimeout(ctx, after.Settings.OrphanTimeout)
+	defer cancel()
+	stopping := s.stopping
+	for attempt := 0; ; attempt++ {
+		err := s.cfg.Store.Save(ctx, before, after, notes)
+		if err == nil || s.cfg.Final(err) {
+			return err
+		}
+		s.cfg.Logger.Warn("save", logkey.Error, err)
+		select {
+		case <-time.After(saveDelay.Delay(attempt, 0)):
+		case <-stopping:
+			stopping = nil
+			time.AfterFunc(after.Settings.Grace, cancel)
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ErrStoreAway, err)
+		}
+	}
+}
+
+func (s *Scheduler) publish(c *cluster.Cluster, notes []cluster.Note) {
+	old := s.current.Swap(&published{cluster: c, changed: make(chan struct{})})
+	close(old.changed)
+	if s.cfg.Observe != nil {
+		s.cfg.Observe(c, notes)
+	}
+}
+
+// send makes one call and tells the loop if it may not have reached the master.
+func (s *Scheduler) send(ctx context.Context, call cluster.Call) error {
+	s.cfg.Logger.Debug("call", "call", fmt.Sprintf("%T", call))
+	err := s.cfg.Mesos.Call(ctx, call)
+	if err != nil && ctx.Err() == nil {
+		s.Post(cluster.CallFailed{Call: call, Why: fmt.Sprintf("%T: %v", call, err)})
+	}
+	return err
+}
