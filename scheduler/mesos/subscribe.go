@@ -1,0 +1,208 @@
+package mesos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+
+	"tfmesos/scheduler/cluster"
+	"tfmesos/shared/logkey"
+)
+
+// maxHops bounds the redirects from the configured master to the leading one.
+const maxHops = 5
+
+// Run keeps a subscription until ctx ends, the master refuses the framework, or a Teardown was accepted; the latter is
+// no error. frameworkID is the one known from before, or empty to register anew; the id that Subscribed brings is used
+// from then on.
+//
+// It calls deliver from this goroutine for each event in the order of the stream. deliver must not wait for anything: a
+// stream that is not read makes the master hold all events in memory. Offers and calls of one subscription are void in the
+// next; each begins with Subscribed. While there is none, Disconnected tells why, again whenever the reason changes. On a
+// refusal Refused is the last event; the error is then ErrRefused, ErrFrameworkRemoved or ErrFailedOver.
+func (c *Client) Run(ctx context.Context, frameworkID string, deliver func(cluster.Event)) error {
+	r := &run{Client: c, frameworkID: frameworkID, deliver: deliver, warned: map[scheduler.Event_Type]bool{}}
+	for attempt := 0; ; attempt++ {
+		began := time.Now()
+		err := r.subscribe(ctx)
+		refused := (*refusal)(nil)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case c.ended():
+			return nil
+		case errors.As(err, &refused):
+			c.log.Error("the master refuses the framework", logkey.FrameworkID, r.frameworkID, logkey.Reason, refused.message)
+			deliver(cluster.Refused{Message: refused.message})
+			return refused
+		}
+		if r.subscribed && time.Since(began) > c.timing.backoff.Max {
+			attempt = 0 // it has worked; one that fails soon after each SUBSCRIBED must not come back ever so fast
+		}
+		wait := c.timing.backoff.Delay(attempt, c.fraction())
+		r.disconnected(err, wait, attempt)
+		if err := c.pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// pause returns early when ctx ends, with its error, or after a Teardown.
+func (c *Client) pause(ctx context.Context, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.tornDown:
+	case <-timer.C:
+	}
+	return nil
+}
+
+// run is the state of one Run.
+type run struct {
+	*Client
+	frameworkID string
+	deliver     func(cluster.Event)
+	subscribed  bool   // SUBSCRIBED has come on the present stream
+	why         string // of the Disconnected delivered last; empty once subscribed
+	warned      map[scheduler.Event_Type]bool
+}
+
+// disconnected reports that there is no subscription, once for each reason.
+func (r *run) disconnected(err error, wait time.Duration, attempt int) {
+	why := oneLine(err.Error())
+	if why == r.why {
+		r.log.Debug("still not subscribed", logkey.Reason, why, logkey.Wait, wait, logkey.Attempt, attempt)
+		return
+	}
+	r.why = why
+	r.log.Warn("not subscribed", logkey.Master, r.master.Host, logkey.Reason, why, logkey.Wait, wait, logkey.Attempt, attempt)
+	r.deliver(cluster.Disconnected{Why: why})
+}
+
+// subscribe opens a subscription and reads it to its end; the error says what ended it, and is never nil.
+func (r *run) subscribe(ctx context.Context) error {
+	if r.ended() {
+		return errTornDown
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	dog := watch(r.timing.subscribe, func() { cancel(errSilent) })
+	defer dog.stop()
+	sub := &subscription{drop: cancel}
+	r.subscribed = false
+	err := r.stream(ctx, sub, dog)
+	if cause := context.Cause(ctx); cause != nil && !errors.As(err, new(*refusal)) {
+		err = cause // rather than what cancelling did to the connection
+	}
+	r.lose(sub, err)
+	r.closeIdle()
+	return err
+}
+
+func (r *run) stream(ctx context.Context, sub *subscription, dog *watchdog) error {
+	answer, from, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	sub.url, sub.streamID = from, answer.Header.Get(streamIDHeader)
+	if sub.streamID == "" || len(sub.streamID) > maxStreamID {
+		return fmt.Errorf("%s answers SUBSCRIBE without a usable %s: is it a Mesos master?", from.Host, streamIDHeader)
+	}
+	records := newRecordReader(answer.Body)
+	for {
+		record, err := records.next()
+		if err == io.EOF {
+			return errClosed
+		}
+		if err != nil {
+			return err
+		}
+		if r.subscribed {
+			dog.heard()
+		}
+		event, err := decode(record)
+		if err != nil {
+			return err
+		}
+		if err := r.handle(event, sub, dog); err != nil {
+			return err
+		}
+	}
+}
+
+// open sends SUBSCRIBE, follows redirects to the leading master, and returns its answer of 200 with its address.
+func (r *run) open(ctx context.Context) (*http.Response, *url.URL, error) {
+	body, err := r.subscribeCall().Marshal()
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode call SUBSCRIBE: %w", err)
+	}
+	to := r.target()
+	for range maxHops + 1 {
+		r.log.Debug("subscribe", logkey.URL, to.String(), logkey.FrameworkID, r.frameworkID)
+		answer, err := r.post(ctx, r.streams, to, "", body)
+		if err != nil {
+			return nil, nil, fmt.Errorf("subscribe at %s: %w", to.Host, withoutURL(err))
+		}
+		if answer.StatusCode == http.StatusOK {
+			return answer, to, nil
+		}
+		message := readMessage(answer)
+		answer.Body.Close()
+		switch answer.StatusCode {
+		case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+			if to, err = redirected(to, answer.Header.Get("Location")); err != nil {
+				return nil, nil, err
+			}
+		default:
+			return nil, nil, r.unsubscribable(&CallError{Call: scheduler.Call_SUBSCRIBE.String(), Code: answer.StatusCode, Message: message})
+		}
+	}
+	return nil, nil, fmt.Errorf("redirected %d times, at last to %s: the masters have no leader", maxHops+1, to.Host)
+}
+
+// unsubscribable tells refusals, which are final, from what passes.
+func (r *run) unsubscribable(failed *CallError) error {
+	if failed.Temporary() {
+		return failed
+	}
+	message := failed.Error()
+	if failed.Code == http.StatusUnauthorized {
+		message = fmt.Sprintf("%s (principal %q, the secret is not shown)", message, r.config.Principal)
+	}
+	return &refusal{kind: ErrRefused, message: message, cause: failed}
+}
+
+// target returns where to subscribe: the leader that a call was redirected to, once; otherwise the configured master.
+func (r *run) target() *url.URL {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	to := r.leader
+	r.leader = nil
+	if to == nil {
+		to = r.master
+	}
+	return to
+}
+
+// subscribeCall has a known framework id in both of its places, or the master refuses it.
+func (r *run) subscribeCall() *scheduler.Call {
+	call := &scheduler.Call{
+		Type:      scheduler.Call_SUBSCRIBE,
+		Subscribe: &scheduler.Call_Subscribe{FrameworkInfo: r.config.frameworkInfo(r.frameworkID)},
+	}
+	if r.frameworkID != "" {
+		call.FrameworkID = &mesos.FrameworkID{Value: r.frameworkID}
+	}
+	return call
+}
