@@ -1,0 +1,90 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tfmesos/scheduler/cluster"
+	"tfmesos/shared/tf"
+)
+
+// runsPrograms tells whether some job has a program that may read TF_CONFIG. If not, all are plain servers.
+func runsPrograms(jobs []job) bool {
+	return slices.ContainsFunc(jobs, func(j job) bool { return j.Command != nil && !j.Side })
+}
+
+// check looks at what the jobs demand of one another. A job whose name was refused has none.
+func (r *reader) check(g group, jobs []job) {
+	programs, tasks, training := runsPrograms(jobs), 0, 0
+	for i, j := range jobs {
+		r.checkName(j, programs)
+		r.checkTwice(j, jobs[:i])
+		if (j.Name == tf.Chief || j.Name == tf.Evaluator) && j.Num > 1 {
+			r.wrongIn(j.group, j.num, fmt.Sprintf("want at most one %s: TensorFlow takes no more", j.Name))
+		}
+		if tasks += j.Num; tasks > maxTasks {
+			r.wrongIn(j.group, j.num, fmt.Sprintf("want at most %d tasks in all, these are %d", maxTasks, tasks))
+		}
+		if !j.Side {
+			training += j.Num
+		}
+	}
+	if training == 0 && len(jobs) > 0 {
+		r.wrongIn(g, "jobs", "want at least one task of the training: a num above 0 without side: true")
+	}
+}
+
+func (r *reader) checkName(j job, programs bool) {
+	known := tf.KnownJob(j.Name) || j.Name == tf.Master
+	switch {
+	case j.Name == "":
+	case j.Side && known:
+		r.wrongIn(j.group, "name", "want a name of its own for a side job: TensorFlow knows this one as a part of the training")
+	case j.Side && j.Command == nil:
+		r.wrongIn(j.group, "side", "want a command: a side job is a program beside the training")
+	case !j.Side && programs && !known:
+		rule := "want chief, worker, ps or evaluator where a job has a command: TensorFlow takes no other; or side: true"
+		if near := nearest(j.Name, []string{tf.Chief, tf.Worker, tf.Evaluator}); near != "" {
+			rule += fmt.Sprintf("; did you mean %s?", near)
+		}
+		r.wrongIn(j.group, "name", rule)
+	}
+}
+
+// checkTwice refuses a name that a job before has, in this or another case.
+func (r *reader) checkTwice(j job, before []job) {
+	for _, other := range before {
+		if j.Name == "" || !strings.EqualFold(j.Name, other.Name) {
+			continue
+		}
+		rule := fmt.Sprintf("want each job once, %s is %s too", other.path, other.Name)
+		if j.Name != other.Name {
+			rule = fmt.Sprintf("want names that differ in more than upper and lower case, %s is %s", other.path, other.Name)
+		}
+		r.wrongIn(j.group, "name", rule)
+		return
+	}
+}
+
+// checkContainers refuses what cannot be without an image.
+func (r *reader) checkContainers(g group, spec *cluster.Spec, jobs []job) {
+	for _, j := range jobs {
+		if len(j.Volumes) > 0 && j.Image == "" {
+			r.wrongIn(j.group, "volumes", "want an image beside volumes: without one the task sees the agent's own files")
+		}
+		if spec.Containerizer == dockerContainerizer && j.Image == "" {
+			r.wrongIn(g, "containerizer", fmt.Sprintf("want an image for each job, %s has none; or MESOS", j.Name))
+		}
+	}
+}
+
+// wrongIn refuses the field of a group, or the group itself if the field came from elsewhere.
+func (r *reader) wrongIn(g group, field, rule string) {
+	v, found := g.get(field)
+	if !found {
+		r.refuse(Problem{Line: g.at.line, Column: g.at.column, Field: g.name(field), Rule: rule})
+		return
+	}
+	r.wrong(v, rule)
+}
