@@ -1,0 +1,40 @@
+// Package local is a Mesos in this process: a master that speaks the v1
+// scheduler API over TCP on 127.0.0.1, and one agent whose tasks are child
+// processes. `scheduler run --local` uses it, and the scheduler cannot tell it
+// from a real one: the same records, status codes, refusals and states, in
+// protobuf or JSON.
+//
+// A request goes this way:
+//
+//	http.go      is it allowed, well formed, of a known framework?  else a 4xx
+//	master.go    frameworks: subscribe, take over, fail over, tear down
+//	offers.go    what is free is offered at once, unless a filter holds it back
+//	accept.go    offers become tasks; validate.go says which do not
+//	agent.go     the life of a task, process.go its processes
+//	updates.go   its status updates, one in flight until acknowledged
+//	reconcile.go what is known of a task
+//	clock.go     everything that happens because time has passed
+//
+// All state is in [Mesos] under one mutex. Whoever changes it calls settle
+// before it unlocks: that offers what has become free and sets the clock. So
+// there is no allocation interval: what changes shows at once.
+//
+// What differs from a real Mesos, on purpose: tasks are plain commands that run
+// as the user of this process (no images, volumes, URIs, health checks, custom
+// executors; a task that wants one gets TASK_ERROR with words that say so);
+// TASK_STARTING is left out, since it would cost a round trip before
+// TASK_RUNNING; nothing survives Close; calls that have no meaning here
+// (inverse offers, executor messages, operation feedback) get 501.
+//
+// # Processes
+//
+// A task is the leader of its own process group. When it ends, what is left
+// in the group is killed. What has left the group (setsid) is the task's own to
+// end; the sidecar does.
+//
+// If this process is killed, its tasks get SIGTERM from the kernel (Pdeathsig).
+// The kernel binds that to the thread that forked, not to the process, so all
+// tasks are forked by one goroutine that stays locked to its thread until
+// Close: on a thread of the Go scheduler's choice, tasks would die whenever the
+// runtime lets that thread go.
+package local
