@@ -43,8 +43,9 @@ func validateAddress(address string) error {
 	if colon < 1 {
 		return fmt.Errorf("address %q: want host:port", address)
 	}
-	if port, err := strconv.Atoi(address[colon+1:]); err != nil || port < 1 || port > 65535 {
-		return fmt.Errorf("address %q: the port is not between 1 and 65535", address)
+	text := address[colon+1:]
+	if port, err := strconv.Atoi(text); err != nil || port < 1 || port > 65535 || strconv.Itoa(port) != text {
+		return fmt.Errorf("address %q: the port is no decimal from 1 to 65535", address)
 	}
 	if host := address[:colon]; strings.Contains(host, ":") && !(host[0] == '[' && host[len(host)-1] == ']') {
 		return fmt.Errorf("address %q: an IPv6 host needs brackets", address)
