@@ -63,24 +63,26 @@ func newLoop(workers int) *loop {
 	for i := range c.Tasks {
 		launchTask(&c.Tasks[i], 2)
 	}
+	c.Why = ""
 	return &loop{current: c, changed: make(chan struct{}), arrived: make(chan cluster.Event, 100000)}
 }
 
 func launchTask(t *cluster.Task, launch int) {
 	t.Launch = launch
-	t.TaskID = taskID(t.Name, launch)
+	t.TaskID = idOf(t.Name, launch)
 	t.Phase = cluster.TaskStarting
 	t.State = cluster.TaskStateRunning
+	t.Why = ""
 	t.Address = "10.0.3.14"
 	t.Port = 0
-	t.TokenSHA256 = cluster.HashToken(token(t.TaskID))
+	t.TokenSHA256 = cluster.HashToken(tokenOf(t.TaskID))
 }
 
-func taskID(name tf.TaskName, launch int) string {
+func idOf(name tf.TaskName, launch int) string {
 	return fmt.Sprintf("ctr.a1b2c3.%s-%d.%d", name.JobName, name.TaskIndex, launch)
 }
 
-func token(taskID string) string { return cluster.Token([]byte("secret"), taskID) }
+func tokenOf(taskID string) string { return cluster.Token([]byte("secret"), taskID) }
 
 func (l *loop) Snapshot() (*cluster.Cluster, <-chan struct{}) {
 	l.mu.Lock()
@@ -214,8 +216,8 @@ type answer struct {
 func asOperator(r *http.Request) { r.SetBasicAuth("operator", operatorToken) }
 
 func asTask(name tf.TaskName) func(*http.Request) {
-	id := taskID(name, 2)
-	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token(id)) }
+	id := idOf(name, 2)
+	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+tokenOf(id)) }
 }
 
 func asNobody(*http.Request) {}
@@ -313,4 +315,4 @@ func parse[T any](t *testing.T, body string) (v T) {
 	return v
 }
 
-func path(route string, name tf.TaskName) string { return callback.For(route, taskID(name, 2)) }
+func path(route string, name tf.TaskName) string { return callback.For(route, idOf(name, 2)) }

@@ -82,9 +82,6 @@ func (s *Server) admit(rc *fasthttp.RequestCtx) error {
 		return err
 	}
 	rc.SetUserValue(callerKey{}, who)
-	if rc.Request.Header.IsHTTP11() && len(rc.Request.Header.Host()) == 0 {
-		return refuse(fasthttp.StatusBadRequest, "Host: HTTP/1.1 wants it")
-	}
 	return checkTarget(target)
 }
 

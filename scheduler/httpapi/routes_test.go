@@ -32,7 +32,7 @@ func TestARegistrationIsStoredAndAnswered(t *testing.T) {
 	if diff := cmp.Diff(want, parse[callback.Registered](t, got.body)); diff != "" {
 		t.Errorf("answer (-want +got):\n%s", diff)
 	}
-	wantEvents := []cluster.Event{cluster.Registered{TaskID: taskID(worker1, 2),
+	wantEvents := []cluster.Event{cluster.Registered{TaskID: idOf(worker1, 2),
 		Registration: callback.Registration{Port: 41873, Address: "[fd00::5]:41873", Hostname: "a7", Version: "1"}}}
 	if diff := cmp.Diff(wantEvents, a.loop.submitted()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
@@ -82,7 +82,7 @@ func TestAPhaseIsStored(t *testing.T) {
 	got := a.call(asTask(worker0), "PUT", path(callback.PathPhase, worker0),
 		`{"phase": "ended", "at": "2026-01-31T12:00:00Z", "exit_code": 3, "cause": "program", "message": "boom"}`)
 	a.want(got, 204, "phase")
-	want := []cluster.Event{cluster.PhaseReported{TaskID: taskID(worker0, 2), Report: callback.PhaseReport{
+	want := []cluster.Event{cluster.PhaseReported{TaskID: idOf(worker0, 2), Report: callback.PhaseReport{
 		Phase: callback.PhaseEnded, At: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC), ExitCode: 3, Cause: callback.CauseProgram, Message: "boom"}}}
 	if diff := cmp.Diff(want, a.loop.submitted()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
@@ -133,7 +133,7 @@ func TestTheRoutesOfTfmesos2(t *testing.T) {
 	l := newLoop(2)
 	a := serve(t, l)
 	port := func(id, port string) string { return "/v0/task/" + id + "/port/" + port }
-	mine, other := taskID(worker1, 2), taskID(worker0, 2)
+	mine, other := idOf(worker1, 2), idOf(worker0, 2)
 	a.want(a.call(asTask(worker1), "GET", "/v0/status", ""), 204, "status before cluster_def")
 	job := a.call(asTask(worker1), "GET", "/v0/task/"+mine+"/job", "")
 	if want := `{"job_name":"worker","task_index":1,"cpus":0.5,"mem":1024,"gpus":2,"cluster_def":{}}`; job.body != want {
@@ -186,8 +186,8 @@ func TestKnownFault082JobHasTheClusterOfTFConfig(t *testing.T) {
 // Known fault 71: what an earlier launch says late changes nothing, and it learns that it is over.
 func TestKnownFault071AnEarlierLaunchIsTold(t *testing.T) {
 	a := serve(t, newLoop(2))
-	old := taskID(worker1, 1)
-	asOld := func(r *http.Request) { r.SetBasicAuth(old, token(old)) }
+	old := idOf(worker1, 1)
+	asOld := func(r *http.Request) { r.SetBasicAuth(old, tokenOf(old)) }
 	for _, c := range []struct{ method, path, body string }{
 		{"PUT", "/v0/task/" + old + "/port/5555", ""},
 		{"PUT", "/v0/task/" + old, ""},
@@ -198,7 +198,7 @@ func TestKnownFault071AnEarlierLaunchIsTold(t *testing.T) {
 		a.want(a.call(asOld, c.method, c.path, c.body), 410, c.method+" "+c.path)
 		a.want(a.call(asNobody, c.method, c.path, c.body), 401, c.method+" "+c.path+" without credentials")
 	}
-	for _, id := range []string{taskID(worker1, 3), "ctr.ffffff.worker-1.1", "ctr.a1b2c3.worker-9.1", "ctr.a1b2c3.worker-1.01", "ctr.a1b2c3.worker-1.0", "x"} {
+	for _, id := range []string{idOf(worker1, 3), "ctr.ffffff.worker-1.1", "ctr.a1b2c3.worker-9.1", "ctr.a1b2c3.worker-1.01", "ctr.a1b2c3.worker-1.0", "x"} {
 		a.want(a.call(asOld, "GET", callback.For(callback.PathClusterDef, id), ""), 401, "an id that was never launched: "+id)
 	}
 	if events := a.loop.submitted(); len(events) > 0 {

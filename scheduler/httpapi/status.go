@@ -20,7 +20,7 @@ func StatusOf(c *cluster.Cluster) callback.Status {
 		Ready:      ready,
 		Total:      total,
 		Generation: c.Generation,
-		Why:        cmp.Or(c.Why, c.Reason),
+		Why:        c.Why,
 		Framework:  c.Framework.ID,
 		Master:     c.Framework.Master,
 		ClusterDef: c.ClusterDef,
@@ -31,6 +31,7 @@ func StatusOf(c *cluster.Cluster) callback.Status {
 	}
 	if c.Phase == cluster.PhaseEnding || c.Phase == cluster.PhaseEnded {
 		status.ExitCode = &c.ExitCode
+		status.Why = cmp.Or(c.Reason, c.Why)
 	}
 	for i := range c.Tasks {
 		status.Tasks[i] = taskStatusOf(&c.Tasks[i])
