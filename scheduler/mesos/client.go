@@ -55,6 +55,7 @@ type Client struct {
 
 	mu      sync.Mutex
 	current *subscription // nil while not subscribed
+	tearing chan struct{} // closed when the Teardown that is on its way has its answer; nil if there is none
 	leader  *url.URL      // where a call was redirected to; the next SUBSCRIBE tries it first
 }
 
@@ -120,10 +121,14 @@ func (c *Client) Call(ctx context.Context, call cluster.Call) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timing.call)
 	defer cancel()
+	_, teardown := call.(cluster.Teardown)
+	if teardown {
+		defer c.tearDown()()
+	}
 	c.log.Debug("call the master", logkey.Call, message.Type.String())
 	location, failed := c.send(ctx, sub, message.Type.String(), body)
 	if failed == nil {
-		if _, ok := call.(cluster.Teardown); ok {
+		if teardown {
 			c.end()
 			c.lose(sub, errTornDown)
 		}
@@ -188,6 +193,30 @@ func (c *Client) lose(sub *subscription, why error) {
 	}
 	c.mu.Unlock()
 	sub.drop(why)
+}
+
+// tearDown makes Run wait, should the stream end, until the returned function is called: the master may close the stream
+// before it answers the TEARDOWN, and that is no lost connection.
+func (c *Client) tearDown() (answered func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	tearing := make(chan struct{})
+	c.tearing = tearing
+	return func() { close(tearing) }
+}
+
+// settle waits for the answer to a TEARDOWN that is on its way, which comes within the time of a call, or for ctx.
+func (c *Client) settle(ctx context.Context) {
+	c.mu.Lock()
+	tearing := c.tearing
+	c.mu.Unlock()
+	if tearing == nil {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-tearing:
+	}
 }
 
 // end tells Run that the framework was torn down.

@@ -40,13 +40,14 @@ type CallError struct {
 
 // Error tells the call, the status and what the master said to it.
 func (e *CallError) Error() string {
+	status := fmt.Sprintf("%d %s", e.Code, http.StatusText(e.Code))
 	switch {
 	case e.Code == 0:
 		return fmt.Sprintf("call %s: no answer: %v", e.Call, e.Err)
-	case e.Message == "":
-		return fmt.Sprintf("call %s: %d %s", e.Call, e.Code, http.StatusText(e.Code))
+	case e.Message == "" || strings.HasPrefix(e.Message, status): // Mesos' own body of a 401
+		return fmt.Sprintf("call %s: %s", e.Call, status)
 	}
-	return fmt.Sprintf("call %s: %d %s: %s", e.Call, e.Code, http.StatusText(e.Code), e.Message)
+	return fmt.Sprintf("call %s: %s: %s", e.Call, status, e.Message)
 }
 
 // Unwrap returns Err.

@@ -2,9 +2,11 @@ package mesos
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -118,4 +120,12 @@ func FuzzRecords(f *testing.F) {
 			_, _ = decode([]byte(record)) // must not panic
 		}
 	})
+}
+
+func TestAnEventThatMakesTheDecoderPanicIsAnError(t *testing.T) {
+	// A type, then a field nobody knows whose length overflows the index of the generated code (CVE-2021-3121).
+	record := append([]byte{0x08, 0x08, 0xa2, 0x06}, binary.AppendUvarint(nil, math.MaxInt64-11)...)
+	if event, err := decode(record); err == nil || !strings.Contains(err.Error(), "out of range") {
+		t.Errorf("decoded %v, %v; want the error that the decoder panicked", event, err)
+	}
 }

@@ -32,6 +32,7 @@ func (c *Client) Run(ctx context.Context, frameworkID string, deliver func(clust
 	for attempt := 0; ; attempt++ {
 		began := time.Now()
 		err := r.subscribe(ctx)
+		c.settle(ctx)
 		refused := (*refusal)(nil)
 		switch {
 		case ctx.Err() != nil:
