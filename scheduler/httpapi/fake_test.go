@@ -35,7 +35,6 @@ func TestMain(m *testing.M) {
 const operatorToken = "an operator's token: with a colon"
 
 var (
-	chief0  = tf.TaskName{JobName: tf.Chief}
 	ps0     = tf.TaskName{JobName: tf.PS}
 	worker0 = tf.TaskName{JobName: tf.Worker}
 	worker1 = tf.TaskName{JobName: tf.Worker, TaskIndex: 1}
@@ -304,7 +303,7 @@ func (c *raw) closed() bool {
 
 const basicOperator = "Authorization: Basic b3BlcmF0b3I6YW4gb3BlcmF0b3IncyB0b2tlbjogd2l0aCBhIGNvbG9u\r\n"
 
-// request is the text of one with the operator's credentials.
+// operatorRequest is the text of a request with the operator's credentials.
 func operatorRequest(line string) string { return line + "\r\nHost: x\r\n" + basicOperator + "\r\n" }
 
 func parse[T any](t *testing.T, body string) (v T) {
