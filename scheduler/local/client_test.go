@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,6 +20,20 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 )
 
+var discard = slog.New(slog.DiscardHandler)
+
+// sorted returns the values of a map in the order of their keys as texts.
+func sorted[K comparable, V any](all map[K]V) (values []V) {
+	byText := map[string]V{}
+	for k, v := range all {
+		byText[fmt.Sprint(k)] = v
+	}
+	for _, k := range slices.Sorted(maps.Keys(byText)) {
+		values = append(values, byText[k])
+	}
+	return values
+}
+
 // patience is how long a test waits for what must come.
 const patience = 20 * time.Second
 
@@ -26,7 +42,7 @@ func testConfig(t testing.TB) Config {
 		WorkDir: filepath.Join(t.TempDir(), "sandboxes"), Principal: "tester", Secret: "s3cret",
 		Resources: Resources{CPUs: 4, Mem: 1024, Disk: 100},
 		Env:       []string{"PATH=/usr/local/bin:/usr/bin:/bin", "FROM=agent", "OVER=agent"},
-		Logger:    slog.New(slog.DiscardHandler),
+		Logger:    discard,
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -303,7 +302,7 @@ func TestCloseEndsAllTasks(t *testing.T) {
 
 // runUntilKilled is the scheduler of the test below: it starts a task by itself.
 func runUntilKilled(dir string) {
-	config := Config{WorkDir: dir, Principal: "p", Secret: "s", Resources: Resources{CPUs: 1, Mem: 64}, Env: os.Environ(), Logger: slog.New(slog.DiscardHandler)}
+	config := Config{WorkDir: dir, Principal: "p", Secret: "s", Resources: Resources{CPUs: 1, Mem: 64}, Env: os.Environ(), Logger: discard}
 	m, err := Start(context.Background(), config)
 	if err != nil {
 		panic(err)

@@ -1,12 +1,14 @@
 package local
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -155,14 +157,35 @@ func (p *process) reap() syscall.WaitStatus {
 	return status
 }
 
-// awaitGroup waits until no process of the group is left, which after SIGKILL
-// takes as long as the kernel and whoever adopts them need; at most 2 s, for
-// some never reap the dead.
+// awaitGroup waits until no process of the group runs any more, which after
+// SIGKILL takes the kernel a moment; at most 2 s, for one may hang in a device.
 func (p *process) awaitGroup() {
 	deadline := time.Now().Add(2 * time.Second)
-	for syscall.Kill(-p.pid, 0) == nil && time.Now().Before(deadline) {
+	for groupRuns(p.pid) && time.Now().Before(deadline) {
 		time.Sleep(time.Millisecond) // the end of processes that are not our children is no event to wait for
 	}
+}
+
+// groupRuns tells whether the group has a process that is not dead. Zombies
+// count as members for kill(2) until somebody reaps them, which the init of
+// many containers never does: so /proc has the last word.
+func groupRuns(group int) bool {
+	if syscall.Kill(-group, 0) != nil {
+		return false
+	}
+	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is well formed
+	for _, file := range files {
+		stat, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		// "pid (name) state ppid pgrp …", where the name may hold anything
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		if len(fields) > 2 && fields[2] == strconv.Itoa(group) && fields[0] != "Z" && fields[0] != "X" {
+			return true
+		}
+	}
+	return false
 }
 
 // describe says how a process ended, in the words of Mesos.

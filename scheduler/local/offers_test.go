@@ -1,0 +1,344 @@
+package local
+
+import (
+	"fmt"
+	"math"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+	"pgregory.net/rapid"
+
+	"tfmesos/scheduler/offer"
+)
+
+func TestADeclinedOfferStaysAwayUntilRevivedOrTimeHasPassed(t *testing.T) {
+	m := startMesos(t)
+	m.set(func(t *timing) { t.refuseMin = time.Millisecond })
+	c := subscribe(t, m, modern)
+	first := c.offer()
+	c.decline(first, 3600)
+	c.quiet()
+	c.call(&scheduler.Call{Type: scheduler.Call_REVIVE, Revive: &scheduler.Call_Revive{Roles: []string{"none of its roles"}}})
+	c.quiet()
+	c.call(&scheduler.Call{Type: scheduler.Call_REVIVE})
+	second := c.offer()
+	if first.ID == second.ID {
+		t.Error("a new offer has the id of an old one")
+	}
+	c.decline(second, 0.02)
+	c.decline(c.offer(), 0)
+	c.offer()
+}
+
+func TestAFilterLetsThroughWhatIsMoreThanItRefused(t *testing.T) {
+	c := subscribe(t, startMesos(t), capable(mesos.FrameworkInfo_Capability_PARTITION_AWARE))
+	c.launch("sleep 1000", "one", "two") // refuses the other 2 cpus for an hour
+	c.status("one", mesos.TASK_RUNNING)  // without acknowledgement no more of it comes
+	c.status("two", mesos.TASK_RUNNING)
+	c.quiet()
+	c.kill("one", 0)
+	if o := c.offer(); cpus(o) != 3 {
+		t.Errorf("%g cpus are offered after the end of a task, want the 2 refused and its 1", cpus(o))
+	}
+}
+
+func TestFiltersEndWithTheConnectionAndSuppressionWithTheNextOne(t *testing.T) {
+	m := startMesos(t)
+	c := subscribe(t, m, modern, failover(3600))
+	c.decline(c.offer(), 3600)
+	c.call(&scheduler.Call{Type: scheduler.Call_SUPPRESS})
+	c.quiet()
+	c.hangUp()
+	eventually(t, "the master has seen it", func() bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return m.frameworks[c.id].stream == nil
+	})
+	subscribe(t, m, modern, withID(c.id)).offer()
+}
+
+func TestASuppressedRoleGetsNoOffersUntilRevived(t *testing.T) {
+	m := startMesos(t)
+	m.set(func(t *timing) { t.refuseMin = 0 })
+	c := subscribe(t, m, modern)
+	o := c.offer()
+	c.call(&scheduler.Call{Type: scheduler.Call_SUPPRESS})
+	c.decline(o, 0)
+	c.quiet()
+	c.call(&scheduler.Call{Type: scheduler.Call_REVIVE})
+	c.offer()
+}
+
+func TestSeveralFrameworksAreOfferedInTurn(t *testing.T) {
+	m := startMesos(t)
+	a, b := subscribe(t, m, modern), subscribe(t, m, modern)
+	a.decline(a.offer(), 3600)
+	b.decline(b.offer(), 3600)
+	a.call(&scheduler.Call{Type: scheduler.Call_REVIVE})
+	a.offer()
+	b.call(&scheduler.Call{Type: scheduler.Call_REVIVE})
+	b.quiet() // all of it is offered to a
+}
+
+func TestRolesAndCapabilitiesShapeOffers(t *testing.T) {
+	m := startMesos(t, func(c *Config) { c.Attributes = map[string]string{"rack": "r1"} })
+	multi := subscribe(t, m, modern, capable(mesos.FrameworkInfo_Capability_MULTI_ROLE, mesos.FrameworkInfo_Capability_RESERVATION_REFINEMENT),
+		func(info *mesos.FrameworkInfo) { info.Roles = []string{"b", "a"} })
+	first := multi.offer()
+	multi.decline(first, 3600)
+	second := multi.offer()
+	if got := first.AllocationInfo.GetRole() + second.AllocationInfo.GetRole() + second.Resources[0].AllocationInfo.GetRole(); got != "abb" {
+		t.Errorf("offers are for the roles %q, want a, then b, on the resources too", got)
+	}
+	if first.Resources[0].Role != nil || first.Attributes[0].Text.Value != "r1" {
+		t.Errorf("the offer is %+v, want no role on resources and the attribute", first)
+	}
+	task := multi.task("wrong", "true")
+	other := "a"
+	task.Resources[0].AllocationInfo = &mesos.Resource_AllocationInfo{Role: &other}
+	multi.accept([]mesos.Offer{second}, task)
+	if got := multi.status("wrong", mesos.TASK_ERROR).GetMessage(); !strings.Contains(got, "role 'a', but was offered to role 'b'") {
+		t.Errorf("resources of another role: %q", got)
+	}
+	old := subscribe(t, m, role("x"))
+	if o := old.offer(); o.AllocationInfo != nil || o.Resources[0].AllocationInfo != nil || o.Resources[0].GetRole() != "*" {
+		t.Errorf("without MULTI_ROLE the offer is %+v", o)
+	}
+}
+
+func TestAnAgentWithGPUsIsOnlyForThoseWhoKnowThem(t *testing.T) {
+	m := startMesos(t, func(c *Config) { c.Resources.GPUs = 2 })
+	subscribe(t, m, modern).quiet()
+	c := subscribe(t, m, modern, capable(mesos.FrameworkInfo_Capability_GPU_RESOURCES))
+	o := c.offer()
+	half, one, three := c.task("half", "true"), c.task("one", "sleep 1000"), c.task("three", "true")
+	half.Resources = append(half.Resources, scalar("gpus", 0.5))
+	one.Resources = append(one.Resources, scalar("gpus", 1))
+	three.Resources = append(three.Resources, scalar("gpus", 3))
+	c.accept([]mesos.Offer{o}, half, three, one)
+	if got := c.status("half", mesos.TASK_ERROR).GetMessage(); got != "Task uses invalid resources: The 'gpus' resource must be an unsigned integer" {
+		t.Errorf("half a gpu: %q", got)
+	}
+	c.status("three", mesos.TASK_ERROR)
+	c.acked("one", mesos.TASK_RUNNING)
+}
+
+func TestTasksThatCannotBeAreRefusedAloneAndWithTheReason(t *testing.T) {
+	m := startMesos(t)
+	c := subscribe(t, m, modern)
+	o := c.offer()
+	value := func(s string) *string { return &s }
+	var tasks []mesos.TaskInfo
+	wants := map[string]string{}
+	add := func(id, want string, change func(*mesos.TaskInfo)) {
+		task := c.task(id, "sleep 1000")
+		change(&task)
+		tasks, wants[task.TaskID.Value] = append(tasks, task), want
+	}
+	const plain = "local mode runs plain commands: "
+	add("a/b", "Task has an invalid ID: 'a/b' contains invalid characters", func(*mesos.TaskInfo) {})
+	add("..", "Task has an invalid ID: '..' is disallowed", func(*mesos.TaskInfo) {})
+	add("", "Task has an invalid ID: ID must not be empty", func(*mesos.TaskInfo) {})
+	add(strings.Repeat("x", 256), "Task has an invalid ID: ID must not be greater than 255 characters", func(*mesos.TaskInfo) {})
+	add("agent", "Task uses invalid agent other while agent "+o.AgentID.Value+" is expected", func(i *mesos.TaskInfo) { i.AgentID.Value = "other" })
+	add("nothing", "Task should have at least one (but not both) of CommandInfo or ExecutorInfo present", func(i *mesos.TaskInfo) { i.Command = nil })
+	add("grace", "Task's 'kill_policy.grace_period' must be non-negative", func(i *mesos.TaskInfo) {
+		i.KillPolicy = &mesos.KillPolicy{GracePeriod: &mesos.DurationInfo{Nanoseconds: -1}}
+	})
+	add("free", "Task uses no resources", func(i *mesos.TaskInfo) { i.Resources = nil })
+	add("negative", "Task uses invalid resources: 'cpus' is -1", func(i *mesos.TaskInfo) { i.Resources[0].Scalar.Value = -1 })
+	add("nan", "Task uses invalid resources: 'cpus' is NaN", func(i *mesos.TaskInfo) { i.Resources[0].Scalar.Value = math.NaN() })
+	add("ports", "Task uses invalid resources: the agent has no 'ports'", func(i *mesos.TaskInfo) { i.Resources[0].Name = "ports" })
+	add("reserved", "Task uses invalid resources: 'cpus' is reserved, revocable, shared or a volume, which was not offered", func(i *mesos.TaskInfo) { i.Resources[0].Role = value("x") })
+	add("much", "Total resources cpus 4.001, mem 32 required by task and its executor is more than available cpus 4, mem 1024, disk 100", func(i *mesos.TaskInfo) { i.Resources[0].Scalar.Value = 4.001 })
+	add("docker", plain+"it cannot run the docker image tf:1", func(i *mesos.TaskInfo) {
+		i.Container = &mesos.ContainerInfo{Type: mesos.ContainerInfo_DOCKER.Enum(), Docker: &mesos.ContainerInfo_DockerInfo{Image: "tf:1"}}
+	})
+	add("image", plain+"it cannot run the image tf:2", func(i *mesos.TaskInfo) {
+		i.Container = &mesos.ContainerInfo{Type: mesos.ContainerInfo_MESOS.Enum(), Mesos: &mesos.ContainerInfo_MesosInfo{
+			Image: &mesos.Image{Type: mesos.Image_DOCKER.Enum(), Docker: &mesos.Image_Docker{Name: "tf:2"}}}}
+	})
+	add("uri", plain+"it cannot fetch URIs, such as http://x/y", func(i *mesos.TaskInfo) { i.Command.URIs = []mesos.CommandInfo_URI{{Value: "http://x/y"}} })
+	add("user", plain+"it cannot run one as another user, no-such-user", func(i *mesos.TaskInfo) { i.Command.User = value("no-such-user") })
+	add("good", "", func(i *mesos.TaskInfo) { i.Resources[0].Scalar.Value = 3.9999 }) // is 4 at three decimals
+	add("late", "Total resources cpus 1, mem 32 required by task and its executor is more than available mem 992, disk 100", func(*mesos.TaskInfo) {})
+	add("good", "Task has duplicate ID: good", func(i *mesos.TaskInfo) { i.Name = "again" })
+
+	c.accept([]mesos.Offer{o}, tasks...)
+	wants["good"] = "Task has duplicate ID: good"
+	for range len(tasks) - 1 {
+		status := &c.expect(scheduler.Event_UPDATE).Update.Status
+		if status.GetState() != mesos.TASK_ERROR || status.GetReason() != mesos.REASON_TASK_INVALID || status.UUID != nil {
+			t.Errorf("%s: %+v, want TASK_ERROR, REASON_TASK_INVALID, no uuid", status.TaskID.Value, status)
+		}
+		if diff := cmp.Diff(wants[status.TaskID.Value], status.GetMessage()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", status.TaskID.Value, diff)
+		}
+	}
+	c.acked("good", mesos.TASK_RUNNING)
+}
+
+func TestOneBadOfferSpoilsTheWholeAccept(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*mesos.FrameworkInfo)
+		state  mesos.TaskState
+		offers func(good mesos.Offer) []mesos.Offer
+		why    string
+	}{
+		{"unknown", modern, mesos.TASK_DROPPED, func(o mesos.Offer) []mesos.Offer { return []mesos.Offer{o, {ID: mesos.OfferID{Value: "x"}}} }, "Offer x is no longer valid"},
+		{"twice", modern, mesos.TASK_DROPPED, func(o mesos.Offer) []mesos.Offer { return []mesos.Offer{o, o} }, "Duplicate offer "},
+		{"none", modern, mesos.TASK_DROPPED, func(mesos.Offer) []mesos.Offer { return nil }, "No offers specified"},
+		{"old framework", func(*mesos.FrameworkInfo) {}, mesos.TASK_LOST, func(o mesos.Offer) []mesos.Offer { return []mesos.Offer{o, o} }, "Duplicate offer "},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := subscribe(t, startMesos(t), test.change)
+			offers := test.offers(c.offer())
+			c.accept(offers, c.task("one", "true"), c.task("two", "true"))
+			for _, id := range []string{"one", "two"} {
+				status := c.status(id, test.state)
+				if want := "Task launched with invalid offers: " + test.why; !strings.HasPrefix(status.GetMessage(), want) || status.GetReason() != mesos.REASON_INVALID_OFFERS {
+					t.Errorf("%v %q, want %q", status.GetReason(), status.GetMessage(), want)
+				}
+			}
+			if len(offers) > 0 {
+				c.offer() // back at once, without a filter
+			}
+			c.quiet()
+		})
+	}
+}
+
+func TestOtherOperationsThanLaunchAreRefusedLoudly(t *testing.T) {
+	c := subscribe(t, startMesos(t), modern)
+	o := c.offer()
+	group := mesos.TaskGroupInfo{Tasks: []mesos.TaskInfo{c.task("one", "true")}}
+	c.call(&scheduler.Call{Type: scheduler.Call_ACCEPT, Accept: &scheduler.Call_Accept{OfferIDs: []mesos.OfferID{o.ID}, Operations: []mesos.Offer_Operation{
+		{Type: mesos.Offer_Operation_LAUNCH_GROUP, LaunchGroup: &mesos.Offer_Operation_LaunchGroup{TaskGroup: group}},
+		{Type: mesos.Offer_Operation_RESERVE, ID: &mesos.OperationID{Value: "op"}, Reserve: &mesos.Offer_Operation_Reserve{}},
+		{Type: mesos.Offer_Operation_LAUNCH, ID: &mesos.OperationID{Value: "op2"}, Launch: &mesos.Offer_Operation_Launch{TaskInfos: []mesos.TaskInfo{c.task("two", "true")}}},
+	}}})
+	if status := c.status("one", mesos.TASK_ERROR); status.GetReason() != mesos.REASON_TASK_GROUP_INVALID {
+		t.Errorf("a task group: %+v", status)
+	}
+	if status := c.expect(scheduler.Event_UPDATE_OPERATION_STATUS).UpdateOperationStatus.Status; status.State != mesos.OPERATION_ERROR || status.OperationID.Value != "op" {
+		t.Errorf("RESERVE: %+v", status)
+	}
+	c.status("two", mesos.TASK_ERROR)
+}
+
+func TestUpdateFrameworkReplacesRolesAndSuppression(t *testing.T) {
+	m := startMesos(t)
+	c := subscribe(t, m, modern)
+	c.decline(c.offer(), 3600)
+	update := func(name string) *http.Response {
+		info := mesos.FrameworkInfo{User: "nobody", Name: "test", ID: &mesos.FrameworkID{Value: c.id}, Role: &name}
+		return c.post(&scheduler.Call{Type: scheduler.Call_UPDATE_FRAMEWORK, FrameworkID: info.ID, UpdateFramework: &scheduler.Call_UpdateFramework{FrameworkInfo: info}})
+	}
+	if r := update("new"); r.StatusCode != 200 || body(r) != "" || r.Header.Get("Content-Type") != "" {
+		t.Errorf("%s %v, want 200 without content", r.Status, r.Header)
+	}
+	c.offer() // the filter was for the old role
+	if r := update("-bad"); r.StatusCode != 400 || body(r) == "" {
+		t.Errorf("%s for a bad role, want 400", r.Status)
+	}
+}
+
+// TestNothingIsEverCommittedTwice lets a random scheduler do what it likes to a
+// master whose tasks never start, and counts after each step.
+func TestNothingIsEverCommittedTwice(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	rapid.Check(t, func(t *rapid.T) { randomScheduler(t, newMesos(propertyConfig, listener)) })
+}
+
+var propertyConfig = Config{Resources: Resources{CPUs: 4, Mem: 1024, Disk: 10}, Logger: discard}
+
+func randomScheduler(t *rapid.T, m *Mesos) {
+	connect := func() {
+		info := &mesos.FrameworkInfo{User: "u", Name: "n"}
+		modern(info)
+		if _, _, no := m.subscribe(&scheduler.Call_Subscribe{FrameworkInfo: info}, protobuf); no != nil {
+			t.Fatal(no.text)
+		}
+	}
+	connect()
+	pick := func() *framework { return rapid.SampledFrom(sorted(m.frameworks)).Draw(t, "framework") }
+	offers := func() (ids []mesos.OfferID) {
+		for _, o := range sorted(m.offers) {
+			if rapid.Bool().Draw(t, "this offer") {
+				ids = append(ids, mesos.OfferID{Value: o.id})
+			}
+		}
+		return ids
+	}
+	filters := func() *mesos.Filters { return refuseFor(rapid.SampledFrom([]float64{0, 3600}).Draw(t, "refuse")) }
+	launched := 0
+	step := func(do func(f *framework)) func(*rapid.T) {
+		return func(*rapid.T) {
+			do(pick())
+			m.settle()
+		}
+	}
+	t.Repeat(map[string]func(*rapid.T){
+		"connect": func(t *rapid.T) {
+			if len(m.frameworks) < 3 {
+				connect()
+			}
+		},
+		"decline": step(func(f *framework) { m.decline(f, &scheduler.Call_Decline{OfferIDs: offers(), Filters: filters()}) }),
+		"revive":  step(func(f *framework) { f.revive(nil) }),
+		"accept": step(func(f *framework) {
+			var tasks []mesos.TaskInfo
+			for range rapid.IntRange(0, 4).Draw(t, "tasks") {
+				launched++
+				tasks = append(tasks, mesos.TaskInfo{
+					TaskID: mesos.TaskID{Value: fmt.Sprint(launched)}, AgentID: mesos.AgentID{Value: m.agentID}, Command: &mesos.CommandInfo{Value: &m.id},
+					Resources: []mesos.Resource{scalar("cpus", rapid.Float64Range(0, 3).Draw(t, "cpus")), scalar("mem", rapid.Float64Range(0, 600).Draw(t, "mem"))},
+				})
+			}
+			m.accept(f, &scheduler.Call_Accept{OfferIDs: offers(), Filters: filters(), Operations: []mesos.Offer_Operation{
+				{Type: mesos.Offer_Operation_LAUNCH, Launch: &mesos.Offer_Operation_Launch{TaskInfos: tasks}}}})
+		}),
+		"end of a task": step(func(*framework) {
+			for _, task := range sorted(m.tasks) {
+				if !task.ended && rapid.Bool().Draw(t, "this task") {
+					m.end(task, mesos.TASK_FINISHED, nil, "")
+				}
+			}
+		}),
+		"": func(t *rapid.T) { checkBooks(t, m) },
+	})
+}
+
+// checkBooks adds up what is used and offered, another way than the master does.
+func checkBooks(t *rapid.T, m *Mesos) {
+	var committed offer.Resources
+	for _, task := range m.tasks {
+		if !task.ended {
+			need, problem := sumOf(task.info.Resources, "*")
+			if problem != "" {
+				t.Fatalf("task %s runs with invalid resources: %s", task.id(), problem)
+			}
+			committed = committed.Add(need)
+		}
+	}
+	for _, o := range m.offers {
+		committed = committed.Add(o.resources)
+		if o.resources == (offer.Resources{}) {
+			t.Fatal("an offer of nothing")
+		}
+	}
+	if !m.total.Contains(committed) {
+		t.Fatalf("%v are in use or offered, of %v", committed, m.total)
+	}
+}
