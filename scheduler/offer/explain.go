@@ -2,6 +2,7 @@ package offer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -29,7 +30,11 @@ func explain(places []place, ask Ask) string {
 		}
 	}
 	if len(short) == 0 {
-		return fmt.Sprintf("no single agent has %s at once", ask.Resources)
+		what := "at once"
+		if slices.ContainsFunc(places, func(p place) bool { return p.whole.Contains(ask.Resources) }) {
+			what = "left beside the other tasks"
+		}
+		short = append(short, fmt.Sprintf("no single agent has %s %s", ask.Resources, what))
 	}
 	return fmt.Sprintf("%s; %d %s looked at", strings.Join(short, ", "), len(places), plural(len(places), "agent"))
 }
