@@ -23,7 +23,7 @@ func Find(t testing.TB) string {
 	case os.Getenv("CI") == "true":
 		t.Fatal(err)
 	}
-	t.Skip("SKIPPED: ", err)
+	t.Skipf("SKIPPED: %v", err)
 	return ""
 }
 
