@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -46,6 +47,8 @@ func (e *HeldError) Error() string {
 func (s *Store) wrap(doing string, err error) error {
 	text := err.Error()
 	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("store: %s: redis %s gives no answer: %w", doing, s.address, err)
 	case strings.HasPrefix(text, "MOVED"), strings.HasPrefix(text, "ASK"):
 		return fmt.Errorf("store: %s: redis %s is one node of a Redis Cluster that has the keys elsewhere, which is not supported: %w", doing, s.address, err)
 	case strings.Contains(text, "WRONGPASS"), strings.Contains(text, "NOAUTH"), strings.Contains(text, "invalid password"):

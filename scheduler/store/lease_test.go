@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/redis/go-redis/v9"
 
 	"tfmesos/scheduler/cluster"
 	"tfmesos/shared/tf"
@@ -332,55 +331,38 @@ func TestALargeClusterIsSavedInOneScript(t *testing.T) {
 	})
 }
 
-// dump returns all that is stored of a cluster.
-func (r *rig) dump(t *testing.T, name string) map[string]any {
-	t.Helper()
-	all := map[string]any{}
-	for key := range r.ttls(t, name) {
-		if key == ClustersKey {
-			continue
-		}
-		switch kind := r.redis.Type(t.Context(), key).Val(); kind {
-		case "hash":
-			all[key] = r.redis.HGetAll(t.Context(), key).Val()
-		case "string":
-			all[key] = r.redis.Get(t.Context(), key).Val()
-		case "stream":
-			all[key] = r.redis.XRange(t.Context(), key, "-", "+").Val()
-		case "list":
-			all[key] = r.redis.LRange(t.Context(), key, 0, -1).Val()
-		default:
-			t.Fatalf("%s is a %s", key, kind)
-		}
-	}
-	return all
-}
-
-// ttls returns each key of the cluster with its time to live, -1 for none; and ClustersKey.
-func (r *rig) ttls(t *testing.T, name string) map[string]time.Duration {
-	t.Helper()
-	all := map[string]time.Duration{}
-	for _, pattern := range []string{slot(name) + "*", ClustersKey} {
-		keys, err := r.redis.Keys(t.Context(), pattern).Result()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, key := range keys {
-			all[key] = r.redis.TTL(t.Context(), key).Val()
-		}
-	}
-	return all
-}
-
-func (r *rig) kinds(t *testing.T, name string) []string {
-	t.Helper()
-	entries, err := r.redis.XRange(t.Context(), EventsKey(name), "-", "+").Result()
-	if err != nil && !errors.Is(err, redis.Nil) {
+func TestASaveGivesUpInTimeAndCanBeMadeAgain(t *testing.T) {
+	r := newRig(t, startServer(t))
+	s, err := Open(t.Context(), r.url, Options{Timeout: 200 * time.Millisecond})
+	if err != nil {
 		t.Fatal(err)
 	}
-	var kinds []string
-	for _, entry := range entries {
-		kinds = append(kinds, entry.Values["kind"].(string))
+	defer s.Close()
+	lease, err := s.Acquire(t.Context(), "ctr", anyLeader(1))
+	if err != nil {
+		t.Fatal(err)
 	}
-	return kinds
+	a := training("ctr")
+	save(t, lease, nil, a)
+	if err := r.redis.Do(t.Context(), "CLIENT", "PAUSE", 60000, "WRITE").Err(); err != nil {
+		t.Fatal(err)
+	}
+	b := a.Clone()
+	b.Why = "saved after the pause"
+	notes := []cluster.Note{{Kind: "once"}}
+	for range 2 {
+		if err := lease.Save(t.Context(), a, b, notes); err == nil || !strings.Contains(err.Error(), "gives no answer") {
+			t.Fatalf("a Save while Redis is silent: %v", err)
+		}
+	}
+	if err := r.redis.Do(t.Context(), "CLIENT", "UNPAUSE").Err(); err != nil {
+		t.Fatal(err)
+	}
+	save(t, lease, a, b, notes...)
+	if diff := difference(b, load(t, r.store, "ctr").Cluster); diff != "" {
+		t.Errorf("not as it was saved:\n%s", diff)
+	}
+	if got := r.kinds(t, "ctr"); len(got) != 1 {
+		t.Errorf("the event is there %d times", len(got))
+	}
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -13,11 +14,14 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
 
 	"tfmesos/scheduler/cluster"
 	"tfmesos/scheduler/offer"
 	"tfmesos/shared/tf"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // rig is a Redis of the test's own, with a client that looks past the store.
 type rig struct {
@@ -175,6 +179,59 @@ func (r *rig) acquire(t *testing.T, name string, pid int) *Lease {
 		t.Fatal(err)
 	}
 	return lease
+}
+
+// dump returns all that is stored of a cluster.
+func (r *rig) dump(t *testing.T, name string) map[string]any {
+	t.Helper()
+	all := map[string]any{}
+	for key := range r.ttls(t, name) {
+		if key == ClustersKey {
+			continue
+		}
+		switch kind := r.redis.Type(t.Context(), key).Val(); kind {
+		case "hash":
+			all[key] = r.redis.HGetAll(t.Context(), key).Val()
+		case "string":
+			all[key] = r.redis.Get(t.Context(), key).Val()
+		case "stream":
+			all[key] = r.redis.XRange(t.Context(), key, "-", "+").Val()
+		case "list":
+			all[key] = r.redis.LRange(t.Context(), key, 0, -1).Val()
+		default:
+			t.Fatalf("%s is a %s", key, kind)
+		}
+	}
+	return all
+}
+
+// ttls returns each key of the cluster with its time to live, -1 for none; and ClustersKey.
+func (r *rig) ttls(t *testing.T, name string) map[string]time.Duration {
+	t.Helper()
+	all := map[string]time.Duration{}
+	for _, pattern := range []string{slot(name) + "*", ClustersKey} {
+		keys, err := r.redis.Keys(t.Context(), pattern).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range keys {
+			all[key] = r.redis.TTL(t.Context(), key).Val()
+		}
+	}
+	return all
+}
+
+func (r *rig) kinds(t *testing.T, name string) []string {
+	t.Helper()
+	entries, err := r.redis.XRange(t.Context(), EventsKey(name), "-", "+").Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, entry := range entries {
+		kinds = append(kinds, entry.Values["kind"].(string))
+	}
+	return kinds
 }
 
 // expire lets the lease of the name's leader end now.
