@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -333,15 +334,7 @@ func TestALargeClusterIsSavedInOneScript(t *testing.T) {
 
 func TestASaveGivesUpInTimeAndCanBeMadeAgain(t *testing.T) {
 	r := newRig(t, startServer(t))
-	s, err := Open(t.Context(), r.url, Options{Timeout: 200 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	lease, err := s.Acquire(t.Context(), "ctr", anyLeader(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lease := r.acquire(t, "ctr", 1)
 	a := training("ctr")
 	save(t, lease, nil, a)
 	if err := r.redis.Do(t.Context(), "CLIENT", "PAUSE", 60000, "WRITE").Err(); err != nil {
@@ -351,7 +344,9 @@ func TestASaveGivesUpInTimeAndCanBeMadeAgain(t *testing.T) {
 	b.Why = "saved after the pause"
 	notes := []cluster.Note{{Kind: "once"}}
 	for range 2 {
-		if err := lease.Save(t.Context(), a, b, notes); err == nil || !strings.Contains(err.Error(), "gives no answer") {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		if err := lease.Save(ctx, a, b, notes); err == nil || !strings.Contains(err.Error(), "gives no answer") {
 			t.Fatalf("a Save while Redis is silent: %v", err)
 		}
 	}
