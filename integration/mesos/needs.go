@@ -1,0 +1,87 @@
+package mesosrig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// ErrUnavailable is returned when this machine lacks what the rig needs; the text around it says what, and how to get it.
+var ErrUnavailable = errors.New("mesosrig: not available here")
+
+// need is one thing the rig cannot do without, and the Debian package that has it.
+type need struct{ name, debian string }
+
+// runNeeds are the shared libraries Mesos itself is linked against, as far as a minimal Debian lacks them.
+var runNeeds = []need{
+	{"libsvn_delta-1.so.1", "libsvn1"},
+	{"libsvn_subr-1.so.1", "libsvn1"},
+	{"libapr-1.so.0", "libapr1"},
+	{"libsasl2.so.2", "libsasl2-2"},
+	{"libcurl-gnutls.so.4", "libcurl3-gnutls"},
+}
+
+// buildNeeds are the programs that build the rig.
+var buildNeeds = []need{{"gcc", "gcc"}, {"g++", "g++"}, {"go", "golang"}}
+
+// checkMachine returns ErrUnavailable with all that is missing: always what it takes to run, and, as far as they are still to
+// be done, to build the rig and to fetch Mesos.
+func checkMachine(ctx context.Context, build, fetch bool) error {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		return fmt.Errorf("%w: Mesos' library is for linux/amd64, this is %s/%s", ErrUnavailable, runtime.GOOS, runtime.GOARCH)
+	}
+	missing := missingLibraries(ctx)
+	if build {
+		for _, n := range buildNeeds {
+			if _, err := exec.LookPath(n.name); err != nil {
+				missing = append(missing, n)
+			}
+		}
+	}
+	if fetch && exec.CommandContext(ctx, python(), "-m", "pip", "--version").Run() != nil {
+		missing = append(missing, need{"pip of " + python(), "python3-pip"})
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	var names, packages []string
+	for _, n := range missing {
+		names = append(names, n.name)
+		packages = append(packages, n.debian)
+	}
+	slices.Sort(packages)
+	return fmt.Errorf("%w: missing %s; on Debian: apt-get install %s",
+		ErrUnavailable, strings.Join(names, ", "), strings.Join(slices.Compact(packages), " "))
+}
+
+// missingLibraries asks the dynamic linker's cache, whose program is not on the PATH of everybody.
+func missingLibraries(ctx context.Context) []need {
+	ldconfig, err := exec.LookPath("ldconfig")
+	if err != nil {
+		ldconfig = "/sbin/ldconfig"
+	}
+	known, err := exec.CommandContext(ctx, ldconfig, "-p").Output()
+	if err != nil {
+		return []need{{"ldconfig", "libc-bin"}}
+	}
+	var missing []need
+	for _, n := range runNeeds {
+		if !strings.Contains(string(known), "\t"+n.name+" ") {
+			missing = append(missing, n)
+		}
+	}
+	return missing
+}
+
+// python returns the Python whose pip fetches Mesos.
+func python() string {
+	if path := os.Getenv("TFMESOS_TEST_PYTHON"); path != "" {
+		return path
+	}
+	return "python3"
+}
