@@ -23,6 +23,12 @@ func (m *Mesos) accept(f *framework, call *scheduler.Call_Accept) {
 	}
 	launched := false
 	for _, op := range call.Operations {
+		if problem := invalidResource(op.Launch.GetTaskInfos()); problem != "" {
+			for _, info := range op.Launch.GetTaskInfos() {
+				m.refuseTask(f, info, mesos.REASON_TASK_INVALID, problem)
+			}
+			continue
+		}
 		if op.Type != mesos.Offer_Operation_LAUNCH {
 			m.refuseOperation(f, op, fmt.Sprintf("local mode only launches commands: it does not do %s", op.Type))
 			continue
@@ -30,7 +36,7 @@ func (m *Mesos) accept(f *framework, call *scheduler.Call_Accept) {
 		for _, info := range op.Launch.GetTaskInfos() {
 			need, problem := m.validateTask(f, &info, role, pool, op.ID != nil)
 			if problem != "" {
-				m.refuseTask(f, info.TaskID, mesos.REASON_TASK_INVALID, problem)
+				m.refuseTask(f, info, mesos.REASON_TASK_INVALID, problem)
 				continue
 			}
 			pool = pool.Sub(need)
@@ -99,7 +105,7 @@ func (m *Mesos) dropOperation(f *framework, op mesos.Offer_Operation, problem st
 func (m *Mesos) refuseOperation(f *framework, op mesos.Offer_Operation, problem string) {
 	m.log.Warn("operation refused", logkey.FrameworkID, f.id, logkey.Call, op.Type.String(), logkey.Reason, problem)
 	for _, info := range groupTasks(op) {
-		m.refuseTask(f, info.TaskID, mesos.REASON_TASK_GROUP_INVALID, problem)
+		m.refuseTask(f, info, mesos.REASON_TASK_GROUP_INVALID, problem)
 	}
 	if op.ID != nil && op.LaunchGroup == nil {
 		m.send(f, &scheduler.Event{Type: scheduler.Event_UPDATE_OPERATION_STATUS, UpdateOperationStatus: &scheduler.Event_UpdateOperationStatus{
@@ -108,9 +114,9 @@ func (m *Mesos) refuseOperation(f *framework, op mesos.Offer_Operation, problem 
 	}
 }
 
-func (m *Mesos) refuseTask(f *framework, id mesos.TaskID, reason mesos.TaskStatus_Reason, problem string) {
-	m.log.Warn("task refused", logkey.TaskID, id.Value, logkey.Reason, problem)
-	m.sendStatus(f, m.masterStatus(id, m.agentID, mesos.TASK_ERROR, reason, problem))
+func (m *Mesos) refuseTask(f *framework, info mesos.TaskInfo, reason mesos.TaskStatus_Reason, problem string) {
+	m.log.Warn("task refused", logkey.TaskID, info.TaskID.Value, logkey.Reason, problem)
+	m.sendStatus(f, m.masterStatus(info.TaskID, info.AgentID.Value, mesos.TASK_ERROR, reason, problem))
 }
 
 func groupTasks(op mesos.Offer_Operation) []mesos.TaskInfo {

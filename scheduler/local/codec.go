@@ -11,18 +11,19 @@ import (
 // codec is one of the two encodings of the API.
 type codec struct {
 	mediaType string
+	what      string // it makes of a body
 	unmarshal func([]byte, *scheduler.Call) error
 	marshal   func(*scheduler.Event) ([]byte, error)
 }
 
 var (
 	protobuf = codec{
-		mediaType: "application/x-protobuf",
+		mediaType: "application/x-protobuf", what: "Call protobuf",
 		unmarshal: func(data []byte, call *scheduler.Call) error { return call.Unmarshal(data) },
 		marshal:   func(event *scheduler.Event) ([]byte, error) { return proto.Marshal(event) },
 	}
 	jsonText = codec{
-		mediaType: "application/json",
+		mediaType: "application/json", what: "JSON",
 		unmarshal: func(data []byte, call *scheduler.Call) error { return json.Unmarshal(data, call) },
 		marshal:   func(event *scheduler.Event) ([]byte, error) { return json.Marshal(event) },
 	}

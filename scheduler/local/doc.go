@@ -21,9 +21,11 @@
 //
 // What differs from a real Mesos, on purpose: tasks are plain commands that run
 // as the user of this process (no images, volumes, URIs, health checks, custom
-// executors; a task that wants one gets TASK_ERROR with words that say so);
-// TASK_STARTING is left out, since it would cost a round trip before
-// TASK_RUNNING; nothing survives Close; calls that have no meaning here
+// executors; a task that wants one gets TASK_ERROR with words that say so); no
+// ports are offered; TASK_STARTING is left out, since it would cost a round trip
+// before TASK_RUNNING; what a task used is free when it ends, where a real master
+// may hear of that only when the agent sends an unacknowledged update again;
+// nothing survives Close; calls that have no meaning here
 // (inverse offers, executor messages, operation feedback) get 501.
 //
 // # Processes

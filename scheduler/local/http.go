@@ -55,14 +55,14 @@ func (m *Mesos) serveHTTP(w http.ResponseWriter, r *http.Request) {
 func (m *Mesos) answer(w http.ResponseWriter, r *http.Request) (status int, no *refusal) {
 	if !m.authorized(r) {
 		w.Header().Set("WWW-Authenticate", fmt.Sprintf("Basic realm=%q", realm))
-		return 0, refuse(http.StatusUnauthorized, "Incorrect or no credentials")
+		return 0, refuse(http.StatusUnauthorized, "401 Unauthorized.")
 	}
 	if r.URL.Path != schedulerPath {
 		return 0, refuse(http.StatusNotFound, "The local Mesos has only %s", schedulerPath)
 	}
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		return 0, refuse(http.StatusMethodNotAllowed, "Expecting one of { 'POST' }, but received '%s'", r.Method)
+		return 0, refuse(http.StatusMethodNotAllowed, "405 Method Not Allowed. Expecting one of { 'POST' }, but received '%s'.", r.Method)
 	}
 	call, c, no := readCall(w, r)
 	if no != nil {
@@ -109,7 +109,7 @@ func readCall(w http.ResponseWriter, r *http.Request) (*scheduler.Call, codec, *
 	}
 	call, err := c.decode(body)
 	if err != nil {
-		return nil, c, refuse(http.StatusBadRequest, "Failed to parse body into Call protobuf: %v", err)
+		return nil, c, refuse(http.StatusBadRequest, "Failed to parse body into %s", c.what)
 	}
 	return call, c, nil
 }

@@ -257,6 +257,27 @@ func TestKillOfWhatIsNotHere(t *testing.T) {
 	c.acked("one", mesos.TASK_KILLED)
 }
 
+func TestATaskThatIsKilledBeforeItStartsNeverRuns(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	m := newMesos(testConfig(t), listener) // nothing of it runs
+	m.launch(&framework{id: "f", info: &mesos.FrameworkInfo{}}, mesos.TaskInfo{TaskID: mesos.TaskID{Value: "one"}}, m.total)
+	waiting := m.tasks[taskKey{"f", "one"}]
+	m.kill(waiting, time.Now())
+	m.tick(time.Now())
+	m.start(waiting)
+	if head := waiting.updates[0]; head.GetState() != mesos.TASK_KILLED || head.GetReason() != mesos.REASON_TASK_KILLED_DURING_LAUNCH || len(waiting.updates) != 1 {
+		t.Errorf("updates %+v, want TASK_KILLED alone", waiting.updates)
+	}
+	if m.free() != m.total {
+		t.Errorf("%v are free, want all, %v", m.free(), m.total)
+	}
+	m.running.Wait()
+}
+
 func TestWhatATaskLeavesInItsGroupIsKilled(t *testing.T) {
 	m := startMesos(t)
 	c := subscribe(t, m, modern)

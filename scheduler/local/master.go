@@ -109,10 +109,17 @@ func (f *framework) update(info *mesos.FrameworkInfo, suppressed []string) {
 func (m *Mesos) updateFramework(f *framework, call *scheduler.Call_UpdateFramework) string {
 	info := call.FrameworkInfo
 	if problem := checkFramework(&info, call.SuppressedRoles); problem != "" {
-		return problem
+		return "Supplied FrameworkInfo is not valid: " + problem
 	}
-	if info.User != f.info.User || info.GetCheckpoint() != f.info.GetCheckpoint() {
-		return "Updating 'FrameworkInfo.user' or 'FrameworkInfo.checkpoint' is unsupported"
+	const notValid = "FrameworkInfo update is not valid: "
+	const unsupported = notValid + "Updating 'FrameworkInfo.%s' is unsupported; attempted to update from '%v' to '%v'"
+	switch {
+	case info.GetPrincipal() != f.info.GetPrincipal():
+		return notValid + "Changing framework's principal is not allowed."
+	case info.User != f.info.User:
+		return fmt.Sprintf(unsupported, "user", f.info.User, info.User)
+	case info.GetCheckpoint() != f.info.GetCheckpoint():
+		return fmt.Sprintf(unsupported, "checkpoint", f.info.GetCheckpoint(), info.GetCheckpoint())
 	}
 	f.update(&info, call.SuppressedRoles)
 	return ""
@@ -150,7 +157,7 @@ func (m *Mesos) disconnect(f *framework, s *stream) {
 	}
 	f.stream, f.filters = nil, nil
 	m.dropOffers(f)
-	timeout := time.Duration(f.info.GetFailoverTimeout() * float64(time.Second))
+	timeout := seconds(f.info.GetFailoverTimeout())
 	f.removeAt = time.Now().Add(timeout)
 	m.log.Debug("framework disconnected", logkey.FrameworkID, f.id, logkey.Wait, timeout)
 	m.settle()
@@ -190,10 +197,14 @@ func (m *Mesos) tasksOf(f *framework) (tasks []*task) {
 	return tasks
 }
 
-// seconds converts a duration of the API; ok is false if it is none.
-func seconds(v float64) (d time.Duration, ok bool) {
-	if math.IsNaN(v) || v < 0 || v > float64(math.MaxInt64)/float64(time.Second)/2 {
-		return 0, false
+// maxSeconds is the longest time of the API.
+const maxSeconds = float64(math.MaxInt64) / float64(time.Second)
+
+// seconds converts a duration of the API. As a real master does, it takes
+// what is no time at all for none.
+func seconds(v float64) time.Duration {
+	if !(v > 0) { // NaN too
+		return 0
 	}
-	return time.Duration(v * float64(time.Second)), true
+	return time.Duration(min(v*float64(time.Second), math.MaxInt64/2))
 }

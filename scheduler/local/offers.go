@@ -102,12 +102,8 @@ func (f *framework) forgetFilters(due func(time.Time) bool) {
 // refuse remembers what f does not want, for at least the given time.
 func (f *framework) refuse(role string, refused offer.Resources, filters *mesos.Filters, atLeast time.Duration) {
 	wait := refuseDefault
-	if filters != nil && filters.RefuseSeconds != nil {
-		if asked, ok := seconds(*filters.RefuseSeconds); ok {
-			wait = min(asked, refuseMax)
-		} else if *filters.RefuseSeconds > 0 {
-			wait = refuseMax
-		}
+	if filters != nil && filters.RefuseSeconds != nil && *filters.RefuseSeconds >= 0 { // neither negative nor NaN
+		wait = min(seconds(*filters.RefuseSeconds), refuseMax)
 	}
 	if wait = max(wait, atLeast); wait > 0 {
 		f.filters = append(f.filters, filter{role, refused, time.Now().Add(wait)})

@@ -22,7 +22,7 @@ const maxScalar = 1e12
 func validateCall(call *scheduler.Call, principal string) *refusal {
 	problem := ""
 	switch {
-	case call.Type == scheduler.Call_UNKNOWN:
+	case call.Type == scheduler.Call_UNKNOWN || scheduler.Call_Type_name[int32(call.Type)] == "":
 		problem = "Expecting 'type' to be present"
 	case call.Type == scheduler.Call_SUBSCRIBE:
 		problem = validateSubscribe(call, principal)
@@ -31,11 +31,9 @@ func validateCall(call *scheduler.Call, principal string) *refusal {
 	case missingBody(call) != "":
 		problem = fmt.Sprintf("Expecting '%s' to be present", missingBody(call))
 	case call.Type == scheduler.Call_ACKNOWLEDGE && len(call.Acknowledge.UUID) != len(uuid{}):
-		problem = fmt.Sprintf("Not a valid UUID: it has %d bytes, not 16", len(call.Acknowledge.UUID))
+		problem = "Not a valid UUID"
 	case call.Type == scheduler.Call_UPDATE_FRAMEWORK && call.UpdateFramework.FrameworkInfo.ID.GetValue() != call.FrameworkID.Value:
 		problem = "'framework_id' differs from 'update_framework.framework_info.id'"
-	case call.Type == scheduler.Call_UPDATE_FRAMEWORK:
-		problem = validatePrincipal(&call.UpdateFramework.FrameworkInfo, principal)
 	}
 	if problem != "" {
 		return refuse(http.StatusBadRequest, "Failed to validate scheduler::Call: %s", problem)
@@ -51,15 +49,6 @@ func validateSubscribe(call *scheduler.Call, principal string) string {
 	if info.ID.GetValue() != call.FrameworkID.GetValue() {
 		return "'framework_id' differs from 'subscribe.framework_info.id'"
 	}
-	if id := info.ID.GetValue(); id != "" {
-		if problem := validateID(id); problem != "" {
-			return "Invalid framework ID: " + problem
-		}
-	}
-	return validatePrincipal(info, principal)
-}
-
-func validatePrincipal(info *mesos.FrameworkInfo, principal string) string {
 	if info.Principal != nil && *info.Principal != principal {
 		return fmt.Sprintf("Authenticated principal '%s' does not match principal '%s' set in `FrameworkInfo`", principal, *info.Principal)
 	}
@@ -89,49 +78,72 @@ func missingBody(call *scheduler.Call) string {
 
 // checkFramework returns what a master has against a framework's description, or "".
 func checkFramework(info *mesos.FrameworkInfo, suppressed []string) string {
-	if _, ok := seconds(info.GetFailoverTimeout()); !ok {
-		return fmt.Sprintf("The framework failover_timeout (%g) is invalid", info.GetFailoverTimeout())
-	}
-	multi := slices.ContainsFunc(info.Capabilities, func(c mesos.FrameworkInfo_Capability) bool {
-		return c.Type == mesos.FrameworkInfo_Capability_MULTI_ROLE
-	})
-	roles := []string{info.GetRole()}
-	switch {
-	case multi && info.Role != nil:
-		return "'FrameworkInfo.role' must not be set when the framework is MULTI_ROLE capable"
-	case !multi && len(info.Roles) > 0:
-		return "'FrameworkInfo.roles' must not be set when the framework is not MULTI_ROLE capable"
-	case multi:
-		roles = info.Roles
-	}
-	for i, role := range roles {
-		if problem := checkRole(role); problem != "" {
+	if id := info.ID.GetValue(); id != "" {
+		if problem := validateID(id); problem != "" {
 			return problem
 		}
-		if slices.Contains(roles[:i], role) {
-			return fmt.Sprintf("'FrameworkInfo.roles' contains duplicate item '%s'", role)
-		}
+	}
+	if info.GetFailoverTimeout() > maxSeconds {
+		return fmt.Sprintf("The framework failover_timeout (%g) is invalid", info.GetFailoverTimeout())
+	}
+	roles, problem := checkRoles(info)
+	if problem != "" {
+		return problem
 	}
 	for _, role := range suppressed {
 		if !slices.Contains(roles, role) {
-			return fmt.Sprintf("Suppressed role '%s' is not contained in the set of roles", role)
+			return fmt.Sprintf("Suppressed role '%s' is not contained in the list of roles", role)
 		}
 	}
 	return ""
 }
 
+// checkRoles returns the roles of a framework, or what is wrong with them.
+func checkRoles(info *mesos.FrameworkInfo) (roles []string, problem string) {
+	multi := slices.ContainsFunc(info.Capabilities, func(c mesos.FrameworkInfo_Capability) bool {
+		return c.Type == mesos.FrameworkInfo_Capability_MULTI_ROLE
+	})
+	roles, what := []string{info.GetRole()}, "'FrameworkInfo.role' is not a valid role: "
+	switch {
+	case multi && info.Role != nil:
+		return nil, "'FrameworkInfo.role' must not be set when the framework is MULTI_ROLE capable"
+	case !multi && len(info.Roles) > 0:
+		return nil, "'FrameworkInfo.roles' must not be set when the framework is not MULTI_ROLE capable"
+	case multi:
+		roles, what = info.Roles, "'FrameworkInfo.roles' contains invalid role: "
+	}
+	for i, role := range roles {
+		if problem := checkRole(role); problem != "" {
+			return nil, what + problem
+		}
+		if slices.Contains(roles[:i], role) {
+			return nil, fmt.Sprintf("'FrameworkInfo.roles' contains duplicate items: { %s }", role)
+		}
+	}
+	return roles, ""
+}
+
 func checkRole(role string) string {
-	if role == "*" {
+	switch {
+	case role == "*":
 		return ""
+	case role == "":
+		return "Role names cannot be the empty string"
+	case strings.HasPrefix(role, "/"):
+		return fmt.Sprintf("Role '%s' cannot start with a slash", role)
+	case strings.HasSuffix(role, "/"):
+		return fmt.Sprintf("Role '%s' cannot end with a slash", role)
 	}
 	for part := range strings.SplitSeq(role, "/") {
 		switch {
-		case part == "" || part == "." || part == ".." || part == "*":
-			return fmt.Sprintf("Role '%s' has a part '%s'", role, part)
+		case part == "":
+			return fmt.Sprintf("Role '%s' cannot contain two adjacent slashes", role)
+		case part == "." || part == ".." || part == "*":
+			return fmt.Sprintf("Role '%s' cannot include '%s' as a component", role, part)
 		case strings.HasPrefix(part, "-"):
-			return fmt.Sprintf("Role '%s' cannot start with '-'", role)
+			return fmt.Sprintf("Role component '%s' is invalid because it starts with a dash", part)
 		case strings.ContainsFunc(part, func(r rune) bool { return unicode.IsSpace(r) || r == '\b' || r == 0x7f }):
-			return fmt.Sprintf("Role '%s' contains white space or backspace", role)
+			return fmt.Sprintf("Role component '%s' is invalid because it contains backspace or whitespace", part)
 		}
 	}
 	return ""
@@ -156,11 +168,11 @@ func validateID(id string) string {
 func (m *Mesos) validateTask(f *framework, info *mesos.TaskInfo, role string, pool offer.Resources, operationID bool) (need offer.Resources, problem string) {
 	id := info.TaskID.Value
 	if problem := validateID(id); problem != "" {
-		return need, "Task has an invalid ID: " + problem
+		return need, problem
 	}
 	switch {
 	case operationID:
-		return need, "'id' must not be set on a LAUNCH operation"
+		return need, "The `id` field cannot be set on LAUNCH operations"
 	case m.tasks[taskKey{f.id, id}] != nil:
 		return need, fmt.Sprintf("Task has duplicate ID: %s", id)
 	case info.AgentID.Value != m.agentID:
@@ -173,25 +185,70 @@ func (m *Mesos) validateTask(f *framework, info *mesos.TaskInfo, role string, po
 	if problem := notInLocalMode(info); problem != "" {
 		return need, problem
 	}
-	need, problem = sumOf(info.Resources, role)
+	const tooMuch = "Total resources %v required by task and its executor is more than available %v"
+	if problem := checkResources(info.Resources, role); problem != "" {
+		return need, problem
+	}
+	if i := slices.IndexFunc(info.Resources, notOffered); i >= 0 {
+		return need, fmt.Sprintf(tooMuch, "with "+describeResource(info.Resources[i]), pool)
+	}
+	need = sumOf(info.Resources)
 	switch {
-	case problem != "":
-		return need, "Task uses invalid resources: " + problem
 	case need == offer.Resources{}:
 		return need, "Task uses no resources"
 	case !pool.Contains(need):
-		return need, fmt.Sprintf("Total resources %v required by task and its executor is more than available %v", need, pool)
+		return need, fmt.Sprintf(tooMuch, need, pool)
 	}
 	return need, ""
 }
 
-// sumOf adds up the resources of a task, or says what is wrong with one of them.
-func sumOf(resources []mesos.Resource, role string) (sum offer.Resources, problem string) {
-	for _, r := range resources {
-		if problem := checkResource(r, role); problem != "" {
-			return sum, problem
+// invalidResource returns what spoils a whole operation: a resource that a
+// master cannot read in one of its tasks.
+func invalidResource(tasks []mesos.TaskInfo) string {
+	for _, task := range tasks {
+		for _, r := range task.Resources {
+			if r.Scalar != nil && !(r.Scalar.Value >= 0) { // NaN too
+				return fmt.Sprintf("Resource '%s' is invalid: Invalid scalar resource: value <= 0", describeResource(r))
+			}
 		}
-		amount := offer.FromFloat(r.Scalar.Value)
+	}
+	return ""
+}
+
+func describeResource(r mesos.Resource) string {
+	switch {
+	case r.Scalar == nil:
+		return r.Name
+	case r.GetRole() != "" && r.GetRole() != "*":
+		return fmt.Sprintf("%s(%s):%g", r.Name, r.GetRole(), r.Scalar.Value)
+	}
+	return fmt.Sprintf("%s:%g", r.Name, r.Scalar.Value)
+}
+
+// checkResources returns what is wrong with a task's resources in themselves.
+func checkResources(resources []mesos.Resource, role string) string {
+	for _, r := range resources {
+		if r.AllocationInfo != nil && r.AllocationInfo.GetRole() != role {
+			return fmt.Sprintf("Invalid task resources: The resources have multiple allocation roles ('%s' and '%s') but only one allocation role is allowed",
+				role, r.AllocationInfo.GetRole())
+		}
+		if r.Name == "gpus" && r.Scalar != nil && r.Scalar.Value != math.Trunc(r.Scalar.Value) {
+			return "Task uses invalid resources: Invalid 'gpus' resource: The 'gpus' resource must be an unsigned integer"
+		}
+	}
+	return ""
+}
+
+// notOffered tells whether a resource is of a kind that the agent does not have.
+func notOffered(r mesos.Resource) bool {
+	return !slices.Contains([]string{"cpus", "mem", "disk", "gpus"}, r.Name) || r.Scalar == nil ||
+		r.Role != nil && *r.Role != "*" || r.Reservation != nil || len(r.Reservations) > 0 || r.Disk != nil || r.Revocable != nil || r.Shared != nil
+}
+
+// sumOf adds up resources of the kinds that the agent has.
+func sumOf(resources []mesos.Resource) (sum offer.Resources) {
+	for _, r := range resources {
+		amount := offer.FromFloat(min(r.Scalar.Value, maxScalar))
 		switch r.Name {
 		case "cpus":
 			sum.CPUs += amount
@@ -203,25 +260,7 @@ func sumOf(resources []mesos.Resource, role string) (sum offer.Resources, proble
 			sum.GPUs += amount
 		}
 	}
-	return sum, ""
-}
-
-func checkResource(r mesos.Resource, role string) string {
-	switch {
-	case !slices.Contains([]string{"cpus", "mem", "disk", "gpus"}, r.Name):
-		return fmt.Sprintf("the agent has no '%s'", r.Name)
-	case r.Type == nil || *r.Type != mesos.SCALAR || r.Scalar == nil:
-		return fmt.Sprintf("'%s' is not a scalar", r.Name)
-	case math.IsNaN(r.Scalar.Value) || r.Scalar.Value < 0 || r.Scalar.Value > maxScalar:
-		return fmt.Sprintf("'%s' is %g", r.Name, r.Scalar.Value)
-	case r.Name == "gpus" && r.Scalar.Value != math.Trunc(r.Scalar.Value):
-		return "The 'gpus' resource must be an unsigned integer"
-	case r.AllocationInfo != nil && r.AllocationInfo.GetRole() != role:
-		return fmt.Sprintf("'%s' is allocated to role '%s', but was offered to role '%s'", r.Name, r.AllocationInfo.GetRole(), role)
-	case r.Role != nil && *r.Role != "*" || r.Reservation != nil || len(r.Reservations) > 0 || r.Disk != nil || r.Revocable != nil || r.Shared != nil:
-		return fmt.Sprintf("'%s' is reserved, revocable, shared or a volume, which was not offered", r.Name)
-	}
-	return ""
+	return sum
 }
 
 // notInLocalMode names the first thing a task asks for that only a real Mesos does.
