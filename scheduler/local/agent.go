@@ -168,7 +168,7 @@ func (m *Mesos) killHard(t *task) {
 		return
 	}
 	t.killAt, t.hardKill = time.Time{}, true
-	t.process.signal(syscall.SIGKILL)
+	t.process.killTree()
 }
 
 // command is how the task's process is to be started.

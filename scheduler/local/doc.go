@@ -30,9 +30,10 @@
 //
 // # Processes
 //
-// A task is the leader of its own process group. When it ends, what is left
-// in the group is killed. What has left the group (setsid) is the task's own to
-// end; the sidecar does.
+// A task is the leader of its own process group, which gets the SIGTERM of a
+// kill. When the task ends, what is left in the group is killed. What has left
+// the group (setsid) is the task's own to end, as the sidecar does; only if the
+// task itself has to be killed are all its descendants killed with it.
 //
 // If this process is killed, its tasks get SIGTERM from the kernel (Pdeathsig).
 // The kernel binds that to the thread that forked, not to the process, so all

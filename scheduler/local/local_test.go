@@ -257,6 +257,19 @@ func TestKillOfWhatIsNotHere(t *testing.T) {
 	c.acked("one", mesos.TASK_KILLED)
 }
 
+func TestAHardKillTakesTheDescendantsThatLeftTheGroup(t *testing.T) {
+	m := startMesos(t)
+	c := subscribe(t, m, modern)
+	c.launch(`trap '' TERM; setsid sh -c 'setsid sleep 1000 & echo $! > child; echo $$ > pid; wait' & while :; do wait; done`, "one")
+	c.acked("one", mesos.TASK_RUNNING)
+	sandbox := filepath.Join(m.config.WorkDir, "one")
+	pid, child := pidIn(t, filepath.Join(sandbox, "pid")), pidIn(t, filepath.Join(sandbox, "child"))
+	c.kill("one", 0)
+	c.acked("one", mesos.TASK_KILLING)
+	c.acked("one", mesos.TASK_KILLED)
+	eventually(t, "they are gone", func() bool { return !alive(pid) && !alive(child) })
+}
+
 func TestATaskThatIsKilledBeforeItStartsNeverRuns(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -164,6 +164,17 @@ func TestTasksThatCannotBeAreRefusedAloneAndWithTheReason(t *testing.T) {
 	})
 	add("uri", plain+"it cannot fetch URIs, such as http://x/y", func(i *mesos.TaskInfo) { i.Command.URIs = []mesos.CommandInfo_URI{{Value: "http://x/y"}} })
 	add("user", plain+"it cannot run one as another user, no-such-user", func(i *mesos.TaskInfo) { i.Command.User = value("no-such-user") })
+	add("executor", plain+"it cannot run an executor", func(i *mesos.TaskInfo) { i.Command, i.Executor = nil, &mesos.ExecutorInfo{} })
+	add("volume", plain+"it cannot mount volumes", func(i *mesos.TaskInfo) {
+		i.Container = &mesos.ContainerInfo{Type: mesos.ContainerInfo_MESOS.Enum(), Volumes: []mesos.Volume{{ContainerPath: "x"}}}
+	})
+	add("empty", plain+"the command has no value", func(i *mesos.TaskInfo) { i.Command.Value = nil })
+	add("check", plain+"it has no checks", func(i *mesos.TaskInfo) { i.HealthCheck = &mesos.HealthCheck{} })
+	add("time", plain+"it has no max_completion_time", func(i *mesos.TaskInfo) { i.MaxCompletionTime = &mesos.DurationInfo{Nanoseconds: 1} })
+	add("limits", plain+"it has no resource limits", func(i *mesos.TaskInfo) { i.Limits = map[string]mesos.Value_Scalar{"mem": {Value: 64}} })
+	add("secret", plain+"it cannot resolve the secret of variable S", func(i *mesos.TaskInfo) {
+		i.Command.Environment = &mesos.Environment{Variables: []mesos.Environment_Variable{{Name: "S", Secret: &mesos.Secret{}}}}
+	})
 	add("good", "", func(i *mesos.TaskInfo) { i.Resources[0].Scalar.Value = 3.9999 }) // is 4 at three decimals
 	add("late", "Total resources cpus 1, mem 32 required by task and its executor is more than available mem 992, disk 100", func(*mesos.TaskInfo) {})
 	add("good", "Task has duplicate ID: good", func(i *mesos.TaskInfo) { i.Name = "again" })

@@ -1,14 +1,12 @@
 package local
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -138,6 +136,17 @@ func (p *process) signal(sig syscall.Signal) {
 	_ = syscall.Kill(-p.pid, sig) // fails only if all have ended by themselves
 }
 
+// killTree kills the group and, since a program that is not asked cannot end
+// them itself, the descendants that have left it. The leader is stopped first
+// so that it starts no more. As signal, it may be called until await returns.
+func (p *process) killTree() {
+	p.signal(syscall.SIGSTOP)
+	for _, pid := range descendants(p.pid) {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // fails only if it has ended by itself
+	}
+	p.signal(syscall.SIGKILL)
+}
+
 // await blocks until the leader has ended, and then kills what is left of its
 // group. The leader stays a zombie, which keeps its pid from being reused.
 func (p *process) await() {
@@ -164,28 +173,6 @@ func (p *process) awaitGroup() {
 	for groupRuns(p.pid) && time.Now().Before(deadline) {
 		time.Sleep(time.Millisecond) // the end of processes that are not our children is no event to wait for
 	}
-}
-
-// groupRuns tells whether the group has a process that is not dead. Zombies
-// count as members for kill(2) until somebody reaps them, which the init of
-// many containers never does: so /proc has the last word.
-func groupRuns(group int) bool {
-	if syscall.Kill(-group, 0) != nil {
-		return false
-	}
-	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is well formed
-	for _, file := range files {
-		stat, err := os.ReadFile(file)
-		if err != nil {
-			continue // it has ended meanwhile
-		}
-		// "pid (name) state ppid pgrp …", where the name may hold anything
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		if len(fields) > 2 && fields[2] == strconv.Itoa(group) && fields[0] != "Z" && fields[0] != "X" {
-			return true
-		}
-	}
-	return false
 }
 
 // describe says how a process ended, in the words of Mesos.

@@ -279,7 +279,7 @@ func notInLocalMode(info *mesos.TaskInfo) string {
 	case len(command.URIs) > 0:
 		return plain + "it cannot fetch URIs, such as " + command.URIs[0].Value
 	case command.Value == nil || *command.Value == "":
-		return plain + "the task has a command without a value"
+		return plain + "the command has no value"
 	case command.User != nil && !isSelf(*command.User):
 		return plain + "it cannot run one as another user, " + *command.User
 	case info.HealthCheck != nil || info.Check != nil:
