@@ -166,7 +166,7 @@ func TestTasksThatCannotBeAreRefusedAloneAndWithTheReason(t *testing.T) {
 	add("user", plain+"it cannot run one as another user, no-such-user", func(i *mesos.TaskInfo) { i.Command.User = value("no-such-user") })
 	add("executor", plain+"it cannot run an executor", func(i *mesos.TaskInfo) { i.Command, i.Executor = nil, &mesos.ExecutorInfo{} })
 	add("volume", plain+"it cannot mount volumes", func(i *mesos.TaskInfo) {
-		i.Container = &mesos.ContainerInfo{Type: mesos.ContainerInfo_MESOS.Enum(), Volumes: []mesos.Volume{{ContainerPath: "x"}}}
+		i.Container = &mesos.ContainerInfo{Type: mesos.ContainerInfo_MESOS.Enum(), Volumes: []mesos.Volume{{ContainerPath: "x", Mode: mesos.RW.Enum()}}}
 	})
 	add("empty", plain+"the command has no value", func(i *mesos.TaskInfo) { i.Command.Value = nil })
 	add("check", plain+"it has no checks", func(i *mesos.TaskInfo) { i.HealthCheck = &mesos.HealthCheck{} })
