@@ -131,7 +131,7 @@ func (s *Scheduler) loop(ctx context.Context) error {
 	renew := time.NewTicker(s.cfg.RenewEvery)
 	defer wake.Stop()
 	defer renew.Stop()
-	for {
+	for !s.ended() {
 		var letters []letter
 		select {
 		case <-ctx.Done():
@@ -153,12 +153,15 @@ func (s *Scheduler) loop(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if c, _ := s.Snapshot(); c.Ended() {
-			s.calls.flush(ctx)
-			return nil
-		}
 		wake.Reset(untilWake(at))
 	}
+	s.calls.flush(ctx)
+	return nil
+}
+
+func (s *Scheduler) ended() bool {
+	c, _ := s.Snapshot()
+	return c.Ended()
 }
 
 func untilWake(at time.Time) time.Duration {
