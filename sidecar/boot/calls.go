@@ -138,6 +138,13 @@ func (m *machine) reportFailed(ev ReportFailed) {
 	m.outbox.attempt++
 }
 
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

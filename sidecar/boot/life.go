@@ -15,6 +15,9 @@ import (
 // that.
 const leftBehind = 2 * time.Second
 
+// atOnce is how long the last report may take when somebody does not want to wait.
+const atOnce = time.Second
+
 // run goes on from a complete cluster_def.
 func (m *machine) run() {
 	if m.setup.server() {
@@ -107,6 +110,7 @@ func (m *machine) signalled(s Signal) {
 		m.leave(callback.CauseStopped, code, "ended by SIG"+string(s))
 	case m.Phase == Ending:
 		m.kill("got another SIG" + string(s))
+		m.end.exitAt = earlier(m.end.exitAt, m.now.Add(atOnce))
 	case m.end.stops > 1:
 		m.exit()
 	}
