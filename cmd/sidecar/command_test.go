@@ -378,11 +378,9 @@ func TestOrphanEndsItself(t *testing.T) {
 	s := startSidecar(t, f, shell(fmt.Sprintf("echo $$ > %s; exec sleep 3600", file)), "TFMESOS_ORPHAN_TIMEOUT=1s", "TFMESOS_GRACE=1s")
 	f.assign(pair)
 	pid := untilFile(t, file)
-	f.change(func() {
-		f.answer = func(w http.ResponseWriter, r *http.Request) bool {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return true
-		}
+	f.answerWith(func(w http.ResponseWriter, r *http.Request) bool {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return true
 	})
 	f.CloseClientConnections()
 	if code := s.exit(); code != 75 {
@@ -393,11 +391,11 @@ func TestOrphanEndsItself(t *testing.T) {
 
 func TestSupersededLaunchEndsItself(t *testing.T) {
 	f := newScheduler(t, worker1)
-	f.answer = func(w http.ResponseWriter, r *http.Request) bool {
+	f.answerWith(func(w http.ResponseWriter, r *http.Request) bool {
 		w.WriteHeader(http.StatusGone)
 		fmt.Fprint(w, `{"error":"launch 1 of worker:1 is over, launch 2 is the current one"}`)
 		return true
-	}
+	})
 	s := startSidecar(t, f, command("env"))
 	if code := s.exit(); code != 76 {
 		t.Errorf("exit code %d, want 76", code)
@@ -418,14 +416,14 @@ func TestKnownFault094WrongAnswersAreWaitedOut(t *testing.T) {
 		func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotFound) },
 	}
 	asked := 0
-	f.answer = func(w http.ResponseWriter, r *http.Request) bool {
+	f.answerWith(func(w http.ResponseWriter, r *http.Request) bool {
 		if !strings.HasSuffix(r.URL.Path, "/registration") || asked == len(wrong) {
 			return false
 		}
 		asked++
 		wrong[asked-1](w)
 		return true
-	}
+	})
 	s := startSidecar(t, f, command("true"))
 	f.assign(pair)
 	if code := s.exit(); code != 0 {

@@ -144,6 +144,11 @@ func (f *fakeScheduler) poll(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// answerWith lets a function answer first.
+func (f *fakeScheduler) answerWith(answer func(w http.ResponseWriter, r *http.Request) bool) {
+	f.change(func() { f.answer = answer })
+}
+
 func (f *fakeScheduler) change(do func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

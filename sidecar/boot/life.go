@@ -2,7 +2,6 @@ package boot
 
 import (
 	"fmt"
-	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -181,7 +180,7 @@ func (m *machine) causeOf(ev ChildExited) callback.Cause {
 
 // isShell tells whether a command is a line for the shell, which then says by its exit code that there is no program.
 func isShell(command []string) bool {
-	return len(command) == 3 && path.Base(command[0]) == "sh" && command[1] == "-c"
+	return len(command) == 3 && (command[0] == "sh" || strings.HasSuffix(command[0], "/sh")) && command[1] == "-c"
 }
 
 // describe gives the child's last words if it did not end well. Their last line is often all a person gets to see.
