@@ -63,7 +63,7 @@ func (q *callQueue) sent() {
 	}
 }
 
-// run sends calls until ctx ends.
+// run sends calls until ctx ends; what is queued then is tried with the ended ctx and so given up.
 func (q *callQueue) run(ctx context.Context, send func(context.Context, cluster.Call) error) error {
 	for {
 		call, ok := q.next()

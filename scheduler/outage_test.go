@@ -184,12 +184,27 @@ func TestAStopWhileTheStoreIsAwayEndsWithinTheGrace(t *testing.T) {
 				if took := time.Since(begin); took != grace || !errors.Is(r.err, ErrStoreAway) {
 					t.Errorf("Run returns %v after %v, want ErrStoreAway after %v", r.err, took, grace)
 				}
-				if r.diary.count("TEARDOWN")+r.diary.count("KILL") != 0 {
-					t.Errorf("another scheduler cannot go on: %v", r.diary.all())
+				if r.diary.count("TEARDOWN") != 1 || r.diary.count("KILL") != 0 {
+					t.Errorf("what somebody wanted to end goes on in Mesos: %v", r.diary.all())
 				}
 			})
 		})
 	}
+}
+
+func TestASecondStopWhileTheStoreHangsEndsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newCluster(1))
+		r.gated(func(c *cluster.Cluster) bool { return c.Phase == cluster.PhaseEnding })
+		r.start()
+		r.post(subscribed(), offered(1), interrupted())
+		begin := time.Now()
+		r.post(stoppedNow())
+		<-r.ended
+		if took := time.Since(begin); took > lastTry || !errors.Is(r.err, ErrStoreAway) || r.diary.count("TEARDOWN") != 1 {
+			t.Errorf("after %v Run returns %v; done was %v; want ErrStoreAway within %v, and a TEARDOWN", took, r.err, r.diary.all(), lastTry)
+		}
+	})
 }
 
 func TestAStopEndsWellWhenTheStoreComesBackInTime(t *testing.T) {

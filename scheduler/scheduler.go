@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -60,13 +61,14 @@ type Scheduler struct {
 	inbox    *inbox
 	calls    *callQueue
 	current  atomic.Pointer[published]
-	stopping chan struct{} // closed by the first Stopped: a store that is away gets only the grace from then on
-	stopOnce atomic.Bool
+	stopping sync.Once
+	hurrying sync.Once
+	giveUp   chan struct{} // closed when a stop's grace is over: a store that is away is waited for no longer
 }
 
 // New returns a scheduler for the cluster, which it owns from now on. Nothing happens before Run.
 func New(cfg Config, c *cluster.Cluster) *Scheduler {
-	s := &Scheduler{cfg: cfg, inbox: newInbox(), calls: newCallQueue(), stopping: make(chan struct{})}
+	s := &Scheduler{cfg: cfg, inbox: newInbox(), calls: newCallQueue(), giveUp: make(chan struct{})}
 	s.current.Store(&published{cluster: c, changed: make(chan struct{})})
 	return s
 }
@@ -79,14 +81,29 @@ func (s *Scheduler) Snapshot() (*cluster.Cluster, <-chan struct{}) {
 
 // Post hands an event to the loop and returns at once.
 func (s *Scheduler) Post(ev cluster.Event) {
-	if _, stop := ev.(cluster.Stopped); stop && s.stopOnce.CompareAndSwap(false, true) {
-		close(s.stopping)
-	}
+	s.heedStop(ev)
 	s.inbox.put(letter{event: ev})
+}
+
+// heedStop bounds the wait for a store that is away, which keeps the loop from seeing the stop itself.
+func (s *Scheduler) heedStop(ev cluster.Event) {
+	stop, ok := ev.(cluster.Stopped)
+	if !ok {
+		return
+	}
+	hurry := func() { s.hurrying.Do(func() { close(s.giveUp) }) }
+	s.stopping.Do(func() {
+		c, _ := s.Snapshot()
+		time.AfterFunc(c.Settings.Grace, hurry)
+	})
+	if stop.Now {
+		hurry()
+	}
 }
 
 // Submit hands an event to the loop and returns when it is stored and published, or with ctx's error.
 func (s *Scheduler) Submit(ctx context.Context, ev cluster.Event) error {
+	s.heedStop(ev)
 	done := make(chan error, 1)
 	s.inbox.put(letter{event: ev, done: done})
 	select {
@@ -98,7 +115,8 @@ func (s *Scheduler) Submit(ctx context.Context, ev cluster.Event) error {
 }
 
 // Run drives the cluster to its end and returns it. The error is not nil if the run could not be brought to an orderly
-// end: ErrStoreAway, or what Config.Final recognised; nothing is torn down then, so that another scheduler can go on.
+// end: ErrStoreAway, or what Config.Final recognised. Nothing is torn down then, so that another scheduler can go on, unless
+// somebody had stopped the run.
 func (s *Scheduler) Run(ctx context.Context) (*cluster.Cluster, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -114,11 +132,25 @@ func (s *Scheduler) Run(ctx context.Context) (*cluster.Cluster, error) {
 	group.Go(func() error { return s.calls.run(ctx, s.send) })
 	group.Go(func() error {
 		defer cancel()
-		return s.loop(ctx)
+		err := s.loop(ctx)
+		if errors.Is(err, ErrStoreAway) {
+			s.removeUnstored(ctx)
+		}
+		return err
 	})
 	err := group.Wait()
 	last, _ := s.Snapshot()
 	return last, err
+}
+
+// removeUnstored ends what Mesos has of a cluster that somebody wanted to end and that cannot be stored any more.
+func (s *Scheduler) removeUnstored(ctx context.Context) {
+	select {
+	case <-s.giveUp:
+		s.calls.put(cluster.Teardown{})
+		s.calls.flush(ctx)
+	default: // another scheduler may go on
+	}
 }
 
 // loop handles batches until the cluster has ended and its last calls are out.
@@ -145,7 +177,9 @@ func (s *Scheduler) loop(ctx context.Context) error {
 			}
 			continue
 		case <-s.inbox.ready:
-			letters = s.inbox.take()
+			if letters = s.inbox.take(); len(letters) == 0 {
+				continue // they were taken together with earlier ones, and the wake is still right
+			}
 		case <-wake.C:
 			letters = []letter{{event: cluster.Woken{}}}
 		}
@@ -205,7 +239,13 @@ var saveDelay = backoff.Policy{First: 50 * time.Millisecond, Max: 2 * time.Secon
 func (s *Scheduler) save(ctx context.Context, before, after *cluster.Cluster, notes []cluster.Note) error {
 	ctx, cancel := context.WithTimeout(ctx, after.Settings.OrphanTimeout)
 	defer cancel()
-	stopping := s.stopping
+	go func() { // ends with this Save
+		select {
+		case <-s.giveUp:
+			s.hurryUp(ctx, cancel)
+		case <-ctx.Done():
+		}
+	}()
 	for attempt := 0; ; attempt++ {
 		err := s.cfg.Store.Save(ctx, before, after, notes)
 		if err == nil || s.cfg.Final(err) {
@@ -214,12 +254,22 @@ func (s *Scheduler) save(ctx context.Context, before, after *cluster.Cluster, no
 		s.cfg.Logger.Warn("save", logkey.Error, err)
 		select {
 		case <-time.After(saveDelay.Delay(attempt, 0)):
-		case <-stopping:
-			stopping = nil
-			time.AfterFunc(after.Settings.Grace, cancel)
+		case <-s.giveUp:
+			return fmt.Errorf("%w: %w", ErrStoreAway, err)
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %w", ErrStoreAway, err)
 		}
+	}
+}
+
+// lastTry is what a Save has when there is no time left: a store that is there needs a few milliseconds.
+const lastTry = 500 * time.Millisecond
+
+func (s *Scheduler) hurryUp(ctx context.Context, cancel context.CancelFunc) {
+	select {
+	case <-time.After(lastTry):
+		cancel()
+	case <-ctx.Done():
 	}
 }
 

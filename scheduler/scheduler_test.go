@@ -36,6 +36,22 @@ func TestEachStepIsSavedBeforeTheMasterHearsOfIt(t *testing.T) {
 	})
 }
 
+func TestADeadlineStrikesAlthoughTheInboxWasEmptiedBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(1)
+		c.Spec.Deadlines.Resources = time.Second
+		r := newRig(t, c)
+		r.start()
+		r.post(subscribed())
+		synctest.Wait()
+		r.inbox.ready <- struct{}{} // two letters were put, and the first look took both
+		<-r.ended
+		if r.last.ExitCode != cluster.ExitNoResources {
+			t.Errorf("the run ends with exit code %d, want %d: no resources within 1s", r.last.ExitCode, cluster.ExitNoResources)
+		}
+	})
+}
+
 // gated makes Saves of a cluster for which hold is true wait until the returned channel is closed.
 func (r *rig) gated(hold func(*cluster.Cluster) bool) chan struct{} {
 	gate := make(chan struct{})
@@ -188,7 +204,7 @@ func TestObserveSeesEachSavedNoteOnceInOrder(t *testing.T) {
 			observed = append(observed, notes...)
 		}
 		r.start()
-		for _, ev := range []cluster.Event{subscribed(), offered(1), updated(cluster.TaskStateRunning, "u1"), registered(), serving(), stoppedNow()} {
+		for _, ev := range []cluster.Event{subscribed(), offered(1), updated(cluster.TaskStateRunning, "u1"), registered(), serving(), interrupted(), updated(cluster.TaskStateKilled, "u2")} {
 			r.Post(ev)
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -200,7 +216,7 @@ func TestObserveSeesEachSavedNoteOnceInOrder(t *testing.T) {
 		for _, n := range observed {
 			kinds = append(kinds, strings.TrimSpace(n.Kind+" "+n.To))
 		}
-		want := []string{"subscribed", "task_phase staging", "task_phase starting", "task_phase registered", "cluster_def", "task_phase serving", "ready", "ending", "ended"}
+		want := []string{"subscribed", "task_phase staging", "task_phase starting", "task_phase registered", "cluster_def", "task_phase serving", "ready", "ending", "task_phase ending", "task_phase done", "ended"}
 		if !slices.Equal(kinds, want) {
 			t.Errorf("the notes are %q\n        want %q", kinds, want)
 		}

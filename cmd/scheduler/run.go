@@ -16,7 +16,6 @@ import (
 	"tfmesos/scheduler"
 	"tfmesos/scheduler/cluster"
 	"tfmesos/scheduler/httpapi"
-	"tfmesos/scheduler/mesos"
 	"tfmesos/scheduler/runfile"
 	"tfmesos/scheduler/store"
 	"tfmesos/scheduler/view"
@@ -140,6 +139,7 @@ func (h *house) watchSignals(ctx context.Context) error {
 				stop.ExitCode, stop.Reason = cluster.ExitTerminated, "ended by SIGTERM"
 			}
 			if count == 0 {
+				h.stop.Store(&stop)
 				h.terminal.Say(fmt.Sprintf("%s: ending the cluster, at most %s; once more ends it at once", stop.Reason, h.run.Grace))
 			}
 			h.loop.Post(stop)
@@ -180,11 +180,11 @@ func (h *house) observe(c *cluster.Cluster, notes []cluster.Note) {
 func (h *house) farewell(c *cluster.Cluster, failure error) error {
 	final := httpapi.StatusOf(c)
 	final.Events = h.events
+	if failure != nil {
+		return h.abandon(c, failure)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if failure != nil {
-		return h.abandon(ctx, c, failure)
-	}
 	if err := h.lease.Finish(ctx, c, h.run.Keep); err != nil {
 		h.logger.Warn("finish in redis", logkey.Error, err)
 	}
@@ -204,21 +204,24 @@ func (h *house) farewell(c *cluster.Cluster, failure error) error {
 	return &outcome{code: c.ExitCode}
 }
 
-// abandon leaves a run that another scheduler may go on with, or that the store has lost.
-func (h *house) abandon(ctx context.Context, c *cluster.Cluster, failure error) error {
-	reason := failure.Error()
-	if errors.Is(failure, store.ErrFenced) {
+// abandon leaves a run whose state cannot be stored any more. Another scheduler may go on with it, unless somebody wanted
+// it to end: then the loop has removed the framework, though Redis could not be told.
+func (h *house) abandon(c *cluster.Cluster, failure error) error {
+	code, reason := cluster.ExitAway, failure.Error()
+	stop := h.stop.Load()
+	switch {
+	case errors.Is(failure, store.ErrFenced):
 		reason = "another scheduler leads this cluster now"
-	} else if h.local != nil { // nobody can go on with a local one
+	case h.local != nil: // nobody can go on with a local one
 		h.closeLocal()
-	} else if errors.Is(failure, scheduler.ErrStoreAway) {
+	case stop == nil && errors.Is(failure, scheduler.ErrStoreAway):
 		reason = fmt.Sprintf("%s; framework %s is kept for %s: run the same command again when redis is back", reason, c.Framework.ID, c.Framework.FailoverTimeout)
 	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		reason += " (and time ran out)"
+	if stop != nil {
+		code, reason = stop.ExitCode, stop.Reason+"; "+reason
 	}
-	h.terminal.Say(view.LastLine(c.Spec.Name, cluster.ExitAway, reason))
-	return &outcome{code: cluster.ExitAway}
+	h.terminal.Say(view.LastLine(c.Spec.Name, code, reason))
+	return &outcome{code: code}
 }
 
 // sayWhereToLook points at the sandboxes of a local run that failed.
@@ -227,6 +230,3 @@ func (h *house) sayWhereToLook(c *cluster.Cluster) {
 		h.terminal.Say("the tasks' output and files: " + h.sandboxes)
 	}
 }
-
-var _ scheduler.Mesos = (*mesos.Client)(nil)
-var _ scheduler.Store = (*store.Lease)(nil)

@@ -75,7 +75,7 @@ func (f *specFlags) parse(command []string) (cluster.Spec, error) {
 		if err != nil {
 			return cluster.Spec{}, fmt.Errorf("read the spec from standard input: %w", err)
 		}
-		return named(spec.Parse("standard input", text, defaults))(f.Name)
+		return spec.Parse("standard input", text, defaults)
 	}
 	text, err := os.ReadFile(f.Spec)
 	if err != nil {
@@ -86,17 +86,7 @@ func (f *specFlags) parse(command []string) (cluster.Spec, error) {
 		return cluster.Spec{}, fmt.Errorf("find the spec's directory: %w", err)
 	}
 	defaults.Dir = filepath.Dir(path)
-	return named(spec.Parse(f.Spec, text, defaults))(f.Name)
-}
-
-// named gives a spec the name of the command line, which wins over its own: so one spec can run twice at a time.
-func named(s cluster.Spec, err error) func(string) (cluster.Spec, error) {
-	return func(name string) (cluster.Spec, error) {
-		if err == nil && name != "" {
-			s.Name = name
-		}
-		return s, err
-	}
+	return spec.Parse(f.Spec, text, defaults)
 }
 
 func (f *specFlags) jobFlags() string {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"tfmesos/scheduler"
@@ -41,6 +42,7 @@ type house struct {
 	lease     *store.Lease
 	api       *httpapi.Server
 	loop      *scheduler.Scheduler
+	stop      atomic.Pointer[cluster.Stopped] // the first signal's
 	terminal  *view.Terminal
 	events    []callback.EventStatus
 

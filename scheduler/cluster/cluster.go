@@ -41,6 +41,7 @@ type Cluster struct {
 	Round     reconcile.Round // explicit reconciliation that goes on
 	AskedAt   time.Time       // when the last round started
 	Suppress  bool            // SUPPRESS is in force
+	ReviveAt  time.Time       // no REVIVE before it: they load the master's allocator
 }
 
 // Framework is our registration at the master.
@@ -85,7 +86,7 @@ func New(spec Spec, run int, nonce string, settings Settings, now time.Time) *Cl
 	c := &Cluster{Spec: spec, Run: run, Nonce: nonce, Phase: PhaseWaiting, StartedAt: now, Settings: settings, Why: masterSilent}
 	c.Framework.Role = spec.Role
 	for _, name := range spec.TaskNames() {
-		c.Tasks = append(c.Tasks, Task{Name: name, Phase: TaskWaiting, PhaseAt: now, Why: masterSilent})
+		c.Tasks = append(c.Tasks, Task{Name: name, Phase: TaskWaiting, PhaseAt: now, Why: masterSilent, ExitCode: -1})
 	}
 	return c
 }

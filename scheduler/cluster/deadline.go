@@ -133,6 +133,9 @@ func (d *decider) nextWake() time.Time {
 			consider(o.Since.Add(holdOffers))
 		}
 		consider(d.stagingDue())
+		if d.Suppress && len(d.waiting()) > 0 && d.Phase != PhaseEnding {
+			consider(d.ReviveAt)
+		}
 	}
 	return next
 }

@@ -116,7 +116,7 @@ func (d *decider) subscribed(ev Subscribed) {
 		d.Framework.RegisteredAt = d.now
 	}
 	d.Framework.DisconnectedAt = time.Time{}
-	d.Connected, d.Suppress, d.Offers = true, false, nil
+	d.Connected, d.Suppress, d.Offers, d.ReviveAt = true, false, nil, time.Time{}
 	d.note(Note{Kind: "subscribed", Text: text})
 	d.startRound()
 }
@@ -177,12 +177,15 @@ func (d *decider) tickRound() {
 
 func (d *decider) callFailed(ev CallFailed) {
 	d.note(Note{Kind: "call_failed", Text: ev.Why, Bad: true})
-	if accept, ok := ev.Call.(Accept); ok {
+	switch call := ev.Call.(type) {
+	case Accept:
 		ids := map[string]bool{}
-		for _, l := range accept.Launches {
+		for _, l := range call.Launches {
 			ids[l.TaskID] = true
 		}
 		d.ask(func(t *Task) bool { return ids[t.TaskID] })
+	case Revive:
+		d.Suppress = true // still in force, as far as we know; placeGang tries again
 	}
 }
 

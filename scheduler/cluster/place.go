@@ -12,6 +12,8 @@ import (
 const (
 	// holdOffers is how long an offer is kept while the rest of the gang's place is missing.
 	holdOffers = 10 * time.Second
+	// reviveEvery is the least time between two REVIVEs.
+	reviveEvery = time.Second
 	// refuseShort is for offers that did not help a gang that still waits; Mesos' own default.
 	refuseShort = 5.0
 	// refuseLong is for offers that nobody waits for, in seconds; a REVIVE clears it.
@@ -167,8 +169,8 @@ func (d *decider) suppress() {
 }
 
 func (d *decider) revive() {
-	if d.Connected && d.Suppress {
-		d.Suppress = false
+	if d.Connected && d.Suppress && !d.now.Before(d.ReviveAt) {
+		d.Suppress, d.ReviveAt = false, d.now.Add(reviveEvery)
 		d.call(Revive{})
 	}
 }

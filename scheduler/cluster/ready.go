@@ -11,11 +11,9 @@ func (d *decider) hasCommand(t *Task) bool { return len(d.Spec.Job(t.Name.JobNam
 
 func (d *decider) isSide(t *Task) bool { return d.Spec.Job(t.Name.JobName).Side }
 
-func (d *decider) address(t *Task) string { return tf.JoinAddress(t.Address, t.Port) }
-
 // known reports whether the task's address can be given to its peers: Mesos has said that it runs, and where.
 func (d *decider) known(t *Task) bool {
-	return t.Port != 0 && t.Address != "" && !t.RunningAt.IsZero() && t.Live()
+	return t.Port != 0 && (t.Address != "" || t.Advertised != "") && !t.RunningAt.IsZero() && t.Live()
 }
 
 // completeClusterDef publishes cluster_def as soon as every task's address is known; before that there is none.
@@ -32,7 +30,7 @@ func (d *decider) completeClusterDef() {
 		if !d.known(t) {
 			return
 		}
-		def[t.Name.JobName] = append(def[t.Name.JobName], d.address(t))
+		def[t.Name.JobName] = append(def[t.Name.JobName], t.PeerAddress())
 	}
 	if len(def) == 0 {
 		return

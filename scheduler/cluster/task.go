@@ -52,7 +52,9 @@ type Task struct {
 	// Address is the host part of the task's address, an IP address as Mesos reports it; Port is the sidecar's report.
 	Address string
 	Port    int
-	GPUs    int
+	// Advertised is host:port as the sidecar wants its peers to dial it; empty: Address and Port.
+	Advertised string
+	GPUs       int
 	// State is Mesos' last word on the launch.
 	State State
 	// Reason is Mesos' reason of the last update, without the prefix REASON_.
@@ -70,6 +72,14 @@ type Task struct {
 	LaunchedAt, RunningAt, RegisteredAt, PythonStartedAt, ImportedAt, ServingAt, HeartbeatAt time.Time
 	// Import is "lean" or "full" once server mode has imported TensorFlow.
 	Import string
+}
+
+// PeerAddress returns host:port at which peers dial the task; it is right once Port is known.
+func (t *Task) PeerAddress() string {
+	if t.Advertised != "" {
+		return t.Advertised
+	}
+	return tf.JoinAddress(t.Address, t.Port)
 }
 
 // Ready reports whether the task does what it is for: its server answers, or its program runs (or is done).

@@ -3,7 +3,6 @@ package cluster
 import (
 	"fmt"
 	"net/netip"
-	"strings"
 	"time"
 
 	"tfmesos/shared/callback"
@@ -133,18 +132,8 @@ func (d *decider) registered(ev Registered) {
 		return
 	}
 	t.Port, t.RegisteredAt, t.HeartbeatAt = ev.Registration.Port, d.now, d.now
-	if host, _, found := cutAddress(ev.Registration.Address); found {
-		t.Address = host
-	}
+	t.Advertised = ev.Registration.Address
 	d.reported(t)
-}
-
-func cutAddress(address string) (host, port string, found bool) {
-	at := strings.LastIndexByte(address, ':')
-	if at < 1 {
-		return "", "", false
-	}
-	return strings.Trim(address[:at], "[]"), address[at+1:], true
 }
 
 func (d *decider) phaseReported(ev PhaseReported) {
@@ -164,7 +153,7 @@ func (d *decider) phaseReported(ev PhaseReported) {
 	case callback.PhaseServing:
 		t.ServingAt = r.At
 		if t.Phase == TaskRegistered && !d.hasCommand(t) {
-			d.move(t, TaskServing, "answers at "+d.address(t))
+			d.move(t, TaskServing, "answers at "+t.PeerAddress())
 		}
 	case callback.PhaseTraining:
 		if t.Phase == TaskRegistered || t.Phase == TaskStarting || t.Phase == TaskStaging {

@@ -50,14 +50,30 @@ type Matching struct {
 }
 
 // Match finds a place for every ask, or says what is short. Big asks are placed first, each where the least is left over;
-// tasks without gpus keep off agents that offer some while another agent has room.
+// tasks without gpus keep off agents that offer some while another agent has room. Big is first by memory; where the gang
+// does not fit so, by CPUs, since an agent that is rich in one and poor in the other may hold what the first order spoils.
 func Match(offers []Offer, asks []Ask) Matching {
+	m := match(offers, asks, byMem)
+	if len(m.Unmet) > 0 {
+		if n := match(offers, asks, byCPUs); len(n.Unmet) == 0 {
+			return n
+		}
+	}
+	return m
+}
+
+func byMem(a, b Ask) int {
+	return cmp.Or(cmp.Compare(b.Resources.GPUs, a.Resources.GPUs), cmp.Compare(b.Resources.Mem, a.Resources.Mem),
+		cmp.Compare(b.Resources.CPUs, a.Resources.CPUs), a.Task.Compare(b.Task))
+}
+
+func byCPUs(a, b Ask) int {
+	return cmp.Or(cmp.Compare(b.Resources.GPUs, a.Resources.GPUs), cmp.Compare(b.Resources.CPUs, a.Resources.CPUs), byMem(a, b))
+}
+
+func match(offers []Offer, asks []Ask, order func(a, b Ask) int) Matching {
 	places := group(offers)
-	ordered := slices.Clone(asks)
-	slices.SortStableFunc(ordered, func(a, b Ask) int {
-		return cmp.Or(cmp.Compare(b.Resources.GPUs, a.Resources.GPUs), cmp.Compare(b.Resources.Mem, a.Resources.Mem),
-			cmp.Compare(b.Resources.CPUs, a.Resources.CPUs), a.Task.Compare(b.Task))
-	})
+	ordered := slices.SortedStableFunc(slices.Values(asks), order)
 	var m Matching
 	for _, ask := range ordered {
 		if at := best(places, ask); at >= 0 {

@@ -19,12 +19,25 @@ func (m Milli) Float() float64 { return float64(m) / 1000 }
 // String returns the shortest decimal text, as in "0.5" or "8192".
 func (m Milli) String() string { return strconv.FormatFloat(m.Float(), 'f', -1, 64) }
 
+// MarshalJSON writes the quantity in its unit, as in 0.5.
+func (m Milli) MarshalJSON() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalJSON reads a number in the unit, rounded to three decimals.
+func (m *Milli) UnmarshalJSON(text []byte) error {
+	v, err := strconv.ParseFloat(string(text), 64)
+	if err != nil {
+		return fmt.Errorf("offer: quantity %q: want a number", text)
+	}
+	*m = FromFloat(v)
+	return nil
+}
+
 // Resources is an amount of each scalar resource that tasks ask for. GPUs are whole ones.
 type Resources struct {
-	CPUs Milli // CPUs
-	Mem  Milli // MiB
-	Disk Milli // MiB
-	GPUs Milli // devices
+	CPUs Milli `json:"cpus"`           // CPUs
+	Mem  Milli `json:"mem"`            // MiB
+	Disk Milli `json:"disk,omitempty"` // MiB
+	GPUs Milli `json:"gpus,omitempty"` // devices
 }
 
 // Add returns r + s.

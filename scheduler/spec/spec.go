@@ -12,6 +12,7 @@ import (
 
 // Defaults are what flags and the environment say; each is used where the spec has none of its own.
 type Defaults struct {
+	// Name is used even where the spec has one.
 	Name          string
 	Image         string
 	Containerizer string
@@ -65,7 +66,7 @@ func (r *reader) cluster(g group, defaults Defaults) cluster.Spec {
 func (r *reader) head(g group, defaults Defaults, spec *cluster.Spec) {
 	flags := flagGroup(map[string]string{"name": defaults.Name, "image": defaults.Image,
 		"containerizer": defaults.Containerizer, "role": defaults.Role})
-	read(r, g.orElse(flags, "name"), "name", &spec.Name, clusterName)
+	read(r, flags.orElse(g, "name"), "name", &spec.Name, clusterName) // the flag wins: so one spec can run twice at a time
 	read(r, g.orElse(flags, "role"), "role", &spec.Role, role)
 	read(r, g.orElse(flags, "containerizer"), "containerizer", &spec.Containerizer, containerizer)
 	read(r, g.orElse(flags, "image"), "image", &spec.Image, orNone(image))

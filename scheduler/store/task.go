@@ -22,6 +22,7 @@ var taskFields = []taskField{
 	text("hostname", func(t *cluster.Task) *string { return &t.Hostname }),
 	text("address", func(t *cluster.Task) *string { return &t.Address }),
 	number("port", func(t *cluster.Task) *int { return &t.Port }, 0),
+	text("advertised", func(t *cluster.Task) *string { return &t.Advertised }),
 	count("gpus", func(t *cluster.Task) *int { return &t.GPUs }),
 	text("reason", func(t *cluster.Task) *string { return &t.Reason }),
 	number("exit_code", func(t *cluster.Task) *int { return &t.ExitCode }, -1),

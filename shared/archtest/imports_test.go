@@ -36,7 +36,7 @@ var rooms = []struct {
 }{
 	{"os/exec", []string{"sidecar/launch/...", "scheduler/local/..."}},
 	{"github.com/redis/go-redis/...", []string{"scheduler/store/..."}},
-	{"github.com/alicebob/miniredis/...", []string{"scheduler/local/..."}},
+	{"github.com/alicebob/miniredis/...", []string{"scheduler/store/..."}},
 	{"github.com/mesos/mesos-go/...", []string{"scheduler/mesos/...", "scheduler/local/..."}},
 	{"github.com/gogo/protobuf/...", []string{"scheduler/mesos/...", "scheduler/local/..."}},
 	{"github.com/valyala/fasthttp/...", []string{"scheduler/httpapi/..."}},

@@ -25,6 +25,11 @@ func (r Registration) Validate() error {
 	if r.Port < 1 || r.Port > 65535 {
 		return fmt.Errorf("callback: port %d: want 1 to 65535", r.Port)
 	}
+	if r.Address != "" {
+		if err := tf.CheckAddress(r.Address); err != nil {
+			return fmt.Errorf("callback: %w", err)
+		}
+	}
 	return nil
 }
 

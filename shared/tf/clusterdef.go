@@ -26,7 +26,7 @@ func (d ClusterDef) Validate() error {
 		}
 		for i, address := range d[job] {
 			task := TaskName{job, i}.String()
-			if err := validateAddress(address); err != nil {
+			if err := CheckAddress(address); err != nil {
 				return fmt.Errorf("tf: cluster_def: %s: %w", task, err)
 			}
 			if other, twice := seen[address]; twice {
@@ -38,7 +38,9 @@ func (d ClusterDef) Validate() error {
 	return nil
 }
 
-func validateAddress(address string) error {
+// CheckAddress returns an error that says what keeps the text from being a host:port that a peer can dial: a host of
+// letters, digits, '.', '-' and '_' or an IP address, IPv6 in brackets, and a plain decimal port from 1 to 65535.
+func CheckAddress(address string) error {
 	colon := strings.LastIndexByte(address, ':')
 	if colon < 1 {
 		return fmt.Errorf("address %q: want host:port", address)
@@ -47,10 +49,25 @@ func validateAddress(address string) error {
 	if port, err := strconv.Atoi(text); err != nil || port < 1 || port > 65535 || strconv.Itoa(port) != text {
 		return fmt.Errorf("address %q: the port is no decimal from 1 to 65535", address)
 	}
-	if host := address[:colon]; strings.Contains(host, ":") && !(host[0] == '[' && host[len(host)-1] == ']') {
+	host := address[:colon]
+	inner, bracketed := strings.CutPrefix(host, "[")
+	if bracketed {
+		if ip, err := netip.ParseAddr(strings.TrimSuffix(inner, "]")); err != nil || !ip.Is6() || !strings.HasSuffix(inner, "]") {
+			return fmt.Errorf("address %q: there is no IPv6 address in the brackets", address)
+		}
+		return nil
+	}
+	if strings.Contains(host, ":") {
 		return fmt.Errorf("address %q: an IPv6 host needs brackets", address)
 	}
+	if strings.ContainsFunc(host, notInHost) {
+		return fmt.Errorf("address %q: the host has a character that no host name has", address)
+	}
 	return nil
+}
+
+func notInHost(r rune) bool {
+	return !(r == '-' || r == '.' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
 }
 
 // JoinAddress returns "host:port", with brackets around an IPv6 host.
