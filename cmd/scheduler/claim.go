@@ -14,44 +14,98 @@ import (
 	"tfmesos/shared/logkey"
 )
 
-// claim makes this process the leader of the name. It returns a new cluster, or the one that a scheduler before us left,
-// then with that scheduler.
-func (h *house) claim(ctx context.Context, spec cluster.Spec) (*cluster.Cluster, *store.Leader, error) {
-	record, err := h.store.Load(ctx, spec.Name)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		var corrupt *store.CorruptError
-		if errors.As(err, &corrupt) {
-			return nil, nil, usage("%v; a person must look at it, nothing was changed", err)
-		}
-		return nil, nil, &outcome{cluster.ExitAway, err.Error()}
+// peek is load, and refuses what can be refused before anything is changed: a run that is alive, and one that was left with
+// another spec.
+func (h *house) peek(ctx context.Context, spec *cluster.Spec) (*store.Record, error) {
+	record, err := h.load(ctx, spec.Name)
+	if err != nil || record == nil {
+		return nil, err
 	}
+	if time.Now().Before(record.Leader.ExpiresAt) && !record.Leader.Dead() {
+		return nil, alreadyRunning(spec.Name, record.Owner, record.Leader)
+	}
+	if h.resumes(record) {
+		if diff := differences(&record.Cluster.Spec, spec); len(diff) > 0 {
+			return nil, usage("%s was left by its scheduler with another spec; differences (< left, > given):\n%s\nrun it with the old spec, or give another --name", spec.Name, strings.Join(diff, "\n"))
+		}
+	}
+	return record, nil
+}
+
+// lockName keeps two schedulers of one machine off one name, also when each has a Redis of its own.
+func (h *house) lockName(name string) error {
+	unlock, err := runfile.Lock(name)
+	if errors.Is(err, runfile.ErrHeld) {
+		who := ""
+		if run, err := runfile.Read(name); err == nil {
+			who = fmt.Sprintf(" (process %d, callbacks at %s)", run.PID, run.Address)
+		}
+		return usage("%s is already running on this machine, started by you%s; see scheduler status %s, or give another --name", name, who, name)
+	}
+	if err != nil {
+		return &outcome{cluster.ExitJobFailed, err.Error()}
+	}
+	h.unlock = unlock
+	return nil
+}
+
+// resumes reports whether the record is of a run to go on with. Local tasks are gone with their scheduler.
+func (h *house) resumes(record *store.Record) bool {
+	return record != nil && !record.Cluster.Ended() && !h.run.Local
+}
+
+func alreadyRunning(name string, owner store.Owner, leader store.Leader) error {
+	who := "somebody"
+	if owner.User != "" {
+		who = owner.String()
+	}
+	return usage("%s is already running: %s started it; its scheduler is process %d on %s since %s; see scheduler status %s, or give another --name",
+		name, who, leader.PID, leader.Host, leader.Since.Format(time.RFC3339), name)
+}
+
+// claim makes this process the leader of the name and returns a new cluster, or the one that a scheduler before us left.
+func (h *house) claim(ctx context.Context, spec cluster.Spec, address string) (*cluster.Cluster, error) {
 	self := store.ThisProcess()
-	self.Version = version
+	self.Version, self.Address = version, address
 	lease, err := h.store.Acquire(ctx, spec.Name, self)
 	var held *store.HeldError
 	switch {
 	case errors.As(err, &held):
-		owner := "somebody"
-		if record != nil && record.Owner.User != "" {
-			owner = record.Owner.String()
-		}
-		return nil, nil, usage("%s is already running: %s started it; its scheduler is process %d on %s since %s; see scheduler status %s, or give another --name",
-			spec.Name, owner, held.Leader.PID, held.Leader.Host, held.Leader.Since.Format(time.RFC3339), spec.Name)
+		return nil, alreadyRunning(spec.Name, store.Owner{}, held.Leader)
 	case err != nil:
-		return nil, nil, &outcome{cluster.ExitAway, err.Error()}
+		return nil, &outcome{cluster.ExitAway, err.Error()}
 	}
 	h.lease = lease
-	if record == nil || record.Cluster.Ended() || h.run.Local {
+	record, err := h.load(ctx, spec.Name) // the leader before us may have written until now
+	switch {
+	case err != nil:
+		return nil, err
+	case !h.resumes(record):
 		return h.begin(ctx, spec, record)
 	}
-	if diff := differences(&record.Cluster.Spec, &spec); len(diff) > 0 {
-		return nil, nil, usage("%s was left by its scheduler with another spec; differences (< left, > given):\n%s\nrun it with the old spec, or give another --name", spec.Name, strings.Join(diff, "\n"))
+	if err := h.lease.SaveOwner(ctx, record.Owner); err != nil {
+		return nil, &outcome{cluster.ExitAway, err.Error()}
 	}
-	h.say(fmt.Sprintf("%s: resuming run %d, framework %s, which process %d on %s left", spec.Name, record.Cluster.Run, record.Cluster.Framework.ID, record.Leader.PID, record.Leader.Host))
-	return record.Cluster, &record.Leader, nil
+	h.say(fmt.Sprintf("%s: resuming run %d, framework %s, which its scheduler left", spec.Name, record.Cluster.Run, record.Cluster.Framework.ID))
+	return record.Cluster, nil
 }
 
-func (h *house) begin(ctx context.Context, spec cluster.Spec, last *store.Record) (*cluster.Cluster, *store.Leader, error) {
+// load returns what Redis has of the name, nil if nothing.
+func (h *house) load(ctx context.Context, name string) (*store.Record, error) {
+	record, err := h.store.Load(ctx, name)
+	var corrupt *store.CorruptError
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil, nil
+	case errors.As(err, &corrupt):
+		return nil, usage("%v; a person must look at it, nothing was changed", err)
+	case err != nil:
+		return nil, &outcome{cluster.ExitAway, err.Error()}
+	}
+	return record, nil
+}
+
+func (h *house) begin(ctx context.Context, spec cluster.Spec, last *store.Record) (*cluster.Cluster, error) {
 	number := 1
 	if last != nil {
 		number = last.Cluster.Run + 1
@@ -59,9 +113,9 @@ func (h *house) begin(ctx context.Context, spec cluster.Spec, last *store.Record
 	hostname, _ := os.Hostname() // for people only
 	owner := store.Owner{User: userName(), Host: hostname, PID: os.Getpid(), Argv: os.Args, Batch: batchJob(), Source: h.run.Spec}
 	if err := h.lease.SaveOwner(ctx, owner); err != nil {
-		return nil, nil, &outcome{cluster.ExitAway, err.Error()}
+		return nil, &outcome{cluster.ExitAway, err.Error()}
 	}
-	return cluster.New(spec, number, randomHex(3), cluster.Settings{}, h.start), nil, nil
+	return cluster.New(spec, number, randomHex(3), cluster.Settings{}, h.start), nil
 }
 
 // batchJob names the batch system's job that we are part of.
@@ -129,6 +183,9 @@ func (h *house) close() {
 	}
 	if h.embedded != nil {
 		h.embedded.Close()
+	}
+	if h.unlock != nil {
+		h.unlock()
 	}
 }
 

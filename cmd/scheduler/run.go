@@ -16,6 +16,7 @@ import (
 	"tfmesos/scheduler"
 	"tfmesos/scheduler/cluster"
 	"tfmesos/scheduler/httpapi"
+	"tfmesos/scheduler/mesos"
 	"tfmesos/scheduler/runfile"
 	"tfmesos/scheduler/store"
 	"tfmesos/scheduler/view"
@@ -59,6 +60,8 @@ func (r *runCommand) check() error {
 	switch {
 	case !r.Local && r.Master == "":
 		return usage("no Mesos master: give --master HOST:PORT or set MESOS_MASTER, or run on this machine with --local")
+	case !r.Local && mesos.CheckMaster(r.Master) != nil:
+		return usage("%v", mesos.CheckMaster(r.Master))
 	case r.Grace < time.Second:
 		return usage("--grace %s: want at least 1s", r.Grace)
 	case r.OrphanTimeout < 0 || r.Keep < time.Second:

@@ -35,6 +35,7 @@ type house struct {
 	signals chan os.Signal
 	logger  *slog.Logger
 
+	unlock    func() // gives the name free
 	local     *local.Mesos
 	sandboxes string
 	embedded  *store.Embedded
@@ -56,23 +57,30 @@ func (h *house) build(ctx context.Context, spec cluster.Spec) error {
 	if err != nil {
 		return err
 	}
+	if err := h.lockName(spec.Name); err != nil {
+		return err
+	}
 	if err := h.openStore(ctx); err != nil {
 		return err
 	}
-	c, old, err := h.claim(ctx, spec)
+	record, err := h.peek(ctx, &spec)
 	if err != nil {
-		return err
-	}
-	if err := h.openMesos(ctx, &c.Spec); err != nil {
 		return err
 	}
 	h.token = randomHex(32)
 	source := &lateSource{}
-	if h.api, err = h.listen(source, old); err != nil {
+	if h.api, err = h.listen(source, h.portBefore(record)); err != nil {
 		return err
 	}
 	callbacks, err := h.callbacks(ctx)
 	if err != nil {
+		return err
+	}
+	c, err := h.claim(ctx, spec, strings.TrimPrefix(callbacks[0], "http://"))
+	if err != nil {
+		return err
+	}
+	if err := h.openMesos(ctx, &c.Spec); err != nil {
 		return err
 	}
 	h.settle(c, sidecar, callbacks)
@@ -128,19 +136,29 @@ func (h *house) openMesos(ctx context.Context, spec *cluster.Spec) error {
 	return nil
 }
 
-func (h *house) listen(source httpapi.Source, old *store.Leader) (*httpapi.Server, error) {
-	host, ports := "", []int{defaultPort, 0}
-	if h.local != nil {
-		host = "127.0.0.1"
+// portBefore returns the port at which the tasks of a run to resume look for their scheduler, 0 if there is none.
+func (h *house) portBefore(record *store.Record) int {
+	if !h.resumes(record) {
+		return 0
 	}
-	if h.run.Port != 0 {
+	_, text, err := net.SplitHostPort(record.Leader.Address)
+	if err != nil {
+		return 0
+	}
+	port, _ := strconv.Atoi(text) // 0 if it is none
+	return port
+}
+
+func (h *house) listen(source httpapi.Source, before int) (*httpapi.Server, error) {
+	host, ports := "", []int{defaultPort, 0}
+	switch {
+	case h.run.Port != 0:
 		ports = []int{h.run.Port}
-	} else if old != nil { // sidecars know where the scheduler before us was
-		if _, port, err := net.SplitHostPort(old.Address); err == nil {
-			if n, err := strconv.Atoi(port); err == nil {
-				ports = append([]int{n}, ports...)
-			}
-		}
+	case before != 0: // at another port the tasks would not find us
+		ports = []int{before}
+	}
+	if h.run.Local {
+		host = "127.0.0.1"
 	}
 	var api *httpapi.Server
 	var err error
@@ -150,8 +168,11 @@ func (h *house) listen(source httpapi.Source, old *store.Leader) (*httpapi.Serve
 			break
 		}
 	}
+	if err != nil && before != 0 {
+		return nil, usage("%v, and the tasks of the run to resume look for their scheduler there; end what has it, and run this again", err)
+	}
 	if err != nil {
-		return nil, usage("%v", err)
+		return nil, usage("%v; end what has it, or give another --port", err)
 	}
 	return api, nil
 }
@@ -172,8 +193,8 @@ func (h *house) callbacks(ctx context.Context) ([]string, error) {
 			return nil, usage("--advertise %s: want HOST or HOST:PORT with a port from 1 to 65535", h.run.Advertise)
 		}
 		host = given
-	case h.local == nil:
-		address, err := mesos.LocalAddress(ctx, h.master)
+	case !h.run.Local:
+		address, err := mesos.LocalAddress(ctx, h.run.Master)
 		if err != nil { // the master may come later: any address of ours is a guess until then
 			address = outwardAddress()
 		}

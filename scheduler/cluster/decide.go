@@ -105,8 +105,8 @@ func (d *decider) move(t *Task, to TaskPhase, text string) {
 
 func (d *decider) subscribed(ev Subscribed) {
 	text := fmt.Sprintf("registered with master %s as framework %s", ev.Master, ev.FrameworkID)
-	if away := d.Framework.DisconnectedAt; !away.IsZero() {
-		text += fmt.Sprintf(", after %s away", d.now.Sub(away).Round(time.Millisecond))
+	if away := d.now.Sub(d.Framework.DisconnectedAt); !d.Framework.DisconnectedAt.IsZero() && away >= time.Second {
+		text += fmt.Sprintf(", after %s away", away.Round(time.Millisecond))
 	}
 	if d.Framework.ID != "" && d.Framework.ID != ev.FrameworkID {
 		d.note(Note{Kind: "framework_changed", Text: fmt.Sprintf("the master knows us as %s, not as %s any more", ev.FrameworkID, d.Framework.ID), Bad: true})

@@ -79,6 +79,13 @@ func redirected(from *url.URL, location string) (*url.URL, error) {
 	return &url.URL{Scheme: from.Scheme, Host: to.Host, Path: path}, nil
 }
 
+// CheckMaster returns the error that New would have for the address of a master, so that it can be told before anything
+// is started.
+func CheckMaster(master string) error {
+	_, err := parseMaster(master)
+	return err
+}
+
 // LocalAddress returns the IP address that this machine uses towards the master, by connecting to it. The address is what
 // agents in the same network most likely reach us at. The master's text is as in Config.
 func LocalAddress(ctx context.Context, master string) (netip.Addr, error) {

@@ -14,8 +14,13 @@ import (
 	"path/filepath"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"tfmesos/shared/callback"
 )
+
+// ErrHeld is what Lock's error wraps when another process has the name.
+var ErrHeld = errors.New("runfile: another process has it")
 
 // ErrNotFound is what Read and ReadFinal return when there is no such file.
 var ErrNotFound = errors.New("runfile: not found")
@@ -45,6 +50,30 @@ func Dir(name string) (string, error) {
 		base = filepath.Join(home, ".local", "state")
 	}
 	return filepath.Join(base, "tfmesos", name), nil
+}
+
+// Lock keeps other schedulers of this user and machine off the name until the returned function is called, or the process is
+// gone. The error wraps ErrHeld if one has it.
+func Lock(name string) (unlock func(), err error) {
+	dir, err := Dir(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("lock the name %s: %w", name, err)
+	}
+	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the name %s: %w", name, err)
+	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		file.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = ErrHeld
+		}
+		return nil, fmt.Errorf("lock the name %s: %w", name, err)
+	}
+	return func() { file.Close() }, nil
 }
 
 // Write stores run.json and removes the final.json of the run before.
