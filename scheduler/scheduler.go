@@ -125,7 +125,7 @@ func (s *Scheduler) Run(ctx context.Context) (*cluster.Cluster, error) {
 	group.Go(func() error {
 		err := s.cfg.Mesos.Run(ctx, first.Framework.ID, s.Post)
 		if err != nil && ctx.Err() == nil { // Refused has been posted, and leads to the end
-			s.cfg.Logger.Warn("subscription ended for good", logkey.Error, err)
+			s.cfg.Logger.Info("subscription ended for good", logkey.Error, err)
 		}
 		return nil
 	})
@@ -173,7 +173,7 @@ func (s *Scheduler) loop(ctx context.Context) error {
 				if s.cfg.Final(err) {
 					return err
 				}
-				s.cfg.Logger.Warn("renew the lease", logkey.Error, err)
+				s.cfg.Logger.Warn("the lease cannot be renewed, trying again", logkey.Error, err)
 			}
 			continue
 		case <-s.inbox.ready:
@@ -251,7 +251,7 @@ func (s *Scheduler) save(ctx context.Context, before, after *cluster.Cluster, no
 		if err == nil || s.cfg.Final(err) {
 			return err
 		}
-		s.cfg.Logger.Warn("save", logkey.Error, err)
+		s.cfg.Logger.Warn("the state cannot be stored, trying again", logkey.Error, err)
 		select {
 		case <-time.After(saveDelay.Delay(attempt, 0)):
 		case <-s.giveUp:

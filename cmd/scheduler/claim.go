@@ -142,6 +142,9 @@ func (h *house) announce(c *cluster.Cluster, address string) error {
 		fmt.Sprintf("%s: run %d, %d tasks on %s; callbacks at %s", c.Spec.Name, c.Run, len(c.Tasks), where, address),
 		fmt.Sprintf("%s: state: redis-cli -u %s HGETALL '%s'", c.Spec.Name, h.redisForPeople(), store.TasksKey(c.Spec.Name)),
 	)
+	if attributes := os.Getenv("MESOS_ATTRIBUTES"); attributes != "" && h.local == nil {
+		h.say(fmt.Sprintf("%s: MESOS_ATTRIBUTES=%s is not heeded: this version places tasks by resources alone", c.Spec.Name, attributes))
+	}
 	if h.embedded == nil {
 		h.say(fmt.Sprintf("%s: redis %s: %s", c.Spec.Name, h.store.Address(), h.store.Durability()))
 	}

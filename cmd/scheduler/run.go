@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -49,10 +50,26 @@ func (r *runCommand) Run(inv *invocation) error {
 
 	h := &house{run: r, start: inv.start, signals: signals, logger: r.logger()}
 	defer h.close()
-	if err := h.build(ctx, spec); err != nil {
+	building, built := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	err = h.build(building, spec)
+	interrupted := building.Err() != nil
+	built()
+	if err != nil && interrupted {
+		stop := stopFor(<-signals)
+		return &outcome{stop.ExitCode, stop.Reason + " before anything was started"}
+	}
+	if err != nil {
 		return err
 	}
 	return h.live(ctx)
+}
+
+// stopFor says how a signal ends a run.
+func stopFor(got os.Signal) cluster.Stopped {
+	if got == syscall.SIGTERM {
+		return cluster.Stopped{ExitCode: cluster.ExitTerminated, Reason: "ended by SIGTERM"}
+	}
+	return cluster.Stopped{ExitCode: cluster.ExitInterrupted, Reason: "interrupted by SIGINT"}
 }
 
 // check finds what cannot work together.
@@ -62,6 +79,8 @@ func (r *runCommand) check() error {
 		return usage("no Mesos master: give --master HOST:PORT or set MESOS_MASTER, or run on this machine with --local")
 	case !r.Local && mesos.CheckMaster(r.Master) != nil:
 		return usage("%v", mesos.CheckMaster(r.Master))
+	case !r.Local && isOn(os.Getenv("MESOS_SSL")):
+		return usage("MESOS_SSL=%s: this version speaks plain HTTP to a master given as HOST:PORT; unset it, or write https://HOST:PORT", os.Getenv("MESOS_SSL"))
 	case r.Grace < time.Second:
 		return usage("--grace %s: want at least 1s", r.Grace)
 	case r.OrphanTimeout < 0 || r.Keep < time.Second:
@@ -78,6 +97,15 @@ func (r *runCommand) check() error {
 		}
 	}
 	return nil
+}
+
+// isOn reads a switch as tfmesos2 does, and takes what is no switch for on.
+func isOn(value string) bool {
+	switch strings.ToLower(strings.TrimSpace(value)) {
+	case "", "0", "false", "no", "off":
+		return false
+	}
+	return true
 }
 
 // logger writes to stderr: everything as JSON, or in text form only what is worse than the lines people get anyway.
@@ -137,10 +165,8 @@ func (h *house) watchSignals(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case got := <-h.signals:
-			stop := cluster.Stopped{ExitCode: cluster.ExitInterrupted, Reason: "interrupted by SIGINT", Now: count > 0}
-			if got == syscall.SIGTERM {
-				stop.ExitCode, stop.Reason = cluster.ExitTerminated, "ended by SIGTERM"
-			}
+			stop := stopFor(got)
+			stop.Now = count > 0
 			if count == 0 {
 				h.stop.Store(&stop)
 				h.terminal.Say(fmt.Sprintf("%s: ending the cluster, at most %s; once more ends it at once", stop.Reason, h.run.Grace))

@@ -86,7 +86,7 @@ func (r *run) disconnected(err error, wait time.Duration, attempt int) {
 		return
 	}
 	r.why = why
-	r.log.Warn("not subscribed", logkey.Master, r.master.Host, logkey.Reason, why, logkey.Wait, wait, logkey.Attempt, attempt)
+	r.log.Info("not subscribed", logkey.Master, r.master.Host, logkey.Reason, why, logkey.Wait, wait, logkey.Attempt, attempt)
 	r.deliver(cluster.Disconnected{Why: why})
 }
 
