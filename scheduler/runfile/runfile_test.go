@@ -148,3 +148,25 @@ func TestNoPlaceForSandboxesIsAnError(t *testing.T) {
 		t.Error("run.json cannot be written, and that is no error")
 	}
 }
+
+func TestANameIsHeldByOneUntilItIsGivenFree(t *testing.T) {
+	state(t)
+	unlock, err := Lock("ctr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Lock("ctr"); !errors.Is(err, ErrHeld) {
+		t.Errorf("a second lock of the name: %v, want ErrHeld", err)
+	}
+	other, err := Lock("another")
+	if err != nil {
+		t.Fatalf("lock another name: %v", err)
+	}
+	other()
+	unlock()
+	again, err := Lock("ctr")
+	if err != nil {
+		t.Fatalf("lock a name that was given free: %v", err)
+	}
+	again()
+}
