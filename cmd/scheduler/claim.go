@@ -159,15 +159,17 @@ func (h *house) redisForPeople() string {
 	return "redis://" + h.store.Address()
 }
 
+// say tells people something on stderr, in the form they want.
 func (h *house) say(lines ...string) {
-	if h.run.LogFormat == "json" {
-		for _, line := range lines {
-			h.logger.Info(line)
-		}
-		return
-	}
 	for _, line := range lines {
-		fmt.Fprintln(os.Stderr, line)
+		switch {
+		case h.run.LogFormat == "json":
+			h.logger.Info(line)
+		case h.terminal != nil:
+			h.terminal.Say(line)
+		default:
+			fmt.Fprintln(os.Stderr, line)
+		}
 	}
 }
 

@@ -54,7 +54,7 @@ func run(args []string, start time.Time) (code int) {
 	parser := newParser(cli)
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "scheduler: %v; see scheduler --help\n", err)
+		fmt.Fprintf(os.Stderr, "scheduler: %v; see scheduler --help; exit code %d\n", err, cluster.ExitUsage)
 		return cluster.ExitUsage
 	}
 	err = parsed.Run(&invocation{start: start, command: command})

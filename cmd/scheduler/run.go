@@ -169,7 +169,7 @@ func (h *house) watchSignals(ctx context.Context) error {
 			stop.Now = count > 0
 			if count == 0 {
 				h.stop.Store(&stop)
-				h.terminal.Say(fmt.Sprintf("%s: ending the cluster, at most %s; once more ends it at once", stop.Reason, h.run.Grace))
+				h.say(fmt.Sprintf("%s: ending the cluster, at most %s; once more ends it at once", stop.Reason, h.run.Grace))
 			}
 			h.loop.Post(stop)
 		}
@@ -223,10 +223,10 @@ func (h *house) farewell(c *cluster.Cluster, failure error) error {
 	}
 	h.closeLocal()
 	if h.run.LogFormat == "text" {
-		h.terminal.Say(view.Summary(c)...)
+		h.say(view.Summary(c)...)
 		h.sayWhereToLook(c)
 	}
-	h.terminal.Say(view.LastLine(c.Spec.Name, c.ExitCode, c.Reason))
+	h.say(view.LastLine(c.Spec.Name, c.ExitCode, c.Reason))
 	if c.ExitCode == cluster.ExitSuccess {
 		return nil
 	}
@@ -249,13 +249,13 @@ func (h *house) abandon(c *cluster.Cluster, failure error) error {
 	if stop != nil {
 		code, reason = stop.ExitCode, stop.Reason+"; "+reason
 	}
-	h.terminal.Say(view.LastLine(c.Spec.Name, code, reason))
+	h.say(view.LastLine(c.Spec.Name, code, reason))
 	return &outcome{code: code}
 }
 
 // sayWhereToLook points at the sandboxes of a local run that failed.
 func (h *house) sayWhereToLook(c *cluster.Cluster) {
 	if h.sandboxes != "" && c.ExitCode != cluster.ExitSuccess {
-		h.terminal.Say("the tasks' output and files: " + h.sandboxes)
+		h.say("the tasks' output and files: " + h.sandboxes)
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"tfmesos/scheduler/store"
 	"tfmesos/scheduler/view"
 	"tfmesos/shared/callback"
+	"tfmesos/shared/logkey"
 	"tfmesos/shared/tf"
 )
 
@@ -178,7 +179,13 @@ func (h *house) listen(source httpapi.Source, before int) (*httpapi.Server, erro
 }
 
 // output shows what a task's program writes. It is called only while tasks run, so after build.
-func (h *house) output(task tf.TaskName, _ int, log callback.Log) { h.terminal.Output(task, log) }
+func (h *house) output(task tf.TaskName, _ int, log callback.Log) {
+	if log.Dropped > 0 && h.run.LogFormat == "json" {
+		h.logger.Warn(fmt.Sprintf("%s: %d lines of output were dropped", task, log.Dropped), logkey.Task, task.String())
+		log.Dropped = 0
+	}
+	h.terminal.Output(task, log)
+}
 
 // callbacks returns the URLs at which tasks reach us.
 func (h *house) callbacks(ctx context.Context) ([]string, error) {
@@ -258,8 +265,11 @@ func (h *house) settle(c *cluster.Cluster, sidecar string, callbacks []string) {
 
 // sidecar returns the program that tasks start.
 func (r *runCommand) sidecar(spec *cluster.Spec) (string, error) {
-	if r.Sidecar != "" && (!r.Local || strings.ContainsRune(r.Sidecar, '/')) {
+	if r.Sidecar != "" && !r.Local {
 		return r.Sidecar, nil
+	}
+	if strings.ContainsRune(r.Sidecar, '/') {
+		return executable(r.Sidecar)
 	}
 	plain := false
 	for _, job := range spec.Jobs {
@@ -275,8 +285,16 @@ func (r *runCommand) sidecar(spec *cluster.Spec) (string, error) {
 	if real, err := filepath.EvalSymlinks(self); err == nil {
 		self = real
 	}
-	path := filepath.Join(filepath.Dir(self), "sidecar")
-	if info, err := os.Stat(path); err != nil || info.Mode()&0o111 == 0 {
+	return executable(filepath.Join(filepath.Dir(self), "sidecar"))
+}
+
+// executable returns the absolute path of a sidecar on this machine, since tasks have working directories of their own.
+func executable(sidecar string) (string, error) {
+	path, err := filepath.Abs(sidecar)
+	if err != nil {
+		return "", fmt.Errorf("find the sidecar: %w", err)
+	}
+	if info, err := os.Stat(path); err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
 		return "", usage("nothing to run with: there is no program %s; build it (make build) or give --sidecar PATH", path)
 	}
 	return path, nil

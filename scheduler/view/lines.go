@@ -17,7 +17,7 @@ func NoteLine(name string, n cluster.Note, at time.Time) string {
 	text := n.Text
 	switch n.Kind {
 	case "task_phase":
-		if text == "" {
+		if text == "" || n.To == string(cluster.TaskFailed) { // a failure has a note of its own
 			return ""
 		}
 		text = Word(cluster.TaskPhase(n.To)) + ": " + text
