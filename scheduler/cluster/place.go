@@ -2,7 +2,9 @@ package cluster
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"tfmesos/scheduler/offer"
@@ -60,6 +62,12 @@ func (d *decider) placeGang() {
 		d.releaseOld()
 		return
 	}
+	for _, accept := range matching.Accepts {
+		if why := d.unreachable(accept); why != "" {
+			d.end(ExitUsage, why)
+			return
+		}
+	}
 	d.Offers = nil
 	for _, accept := range matching.Accepts {
 		d.accept(accept)
@@ -72,6 +80,23 @@ func (d *decider) placeGang() {
 		d.LaunchedAt = d.now
 	}
 	d.suppress()
+}
+
+// unreachable says why tasks on an agent could never call us: we are at a loopback address, and the agent is not on this
+// machine. Without this they would be silent until a deadline.
+func (d *decider) unreachable(a offer.Accept) string {
+	agent, err := netip.ParseAddr(a.Address)
+	if err != nil || agent.IsLoopback() {
+		return ""
+	}
+	for _, callback := range d.Settings.Callbacks {
+		host := strings.TrimPrefix(callback, "http://")
+		if at, err := netip.ParseAddrPort(host); err != nil || !at.Addr().IsLoopback() {
+			return ""
+		}
+	}
+	return fmt.Sprintf("tasks on agent %s (%s) cannot reach us at %s: give --advertise with an address of this machine that the agent can reach",
+		a.Hostname, a.Address, strings.Join(d.Settings.Callbacks, ", "))
 }
 
 func (d *decider) waiting() []*Task {

@@ -33,7 +33,11 @@ type story struct {
 func (s *story) play(t *testing.T, td *datadriven.TestData) string {
 	switch td.Cmd {
 	case "cluster":
-		s.c = New(storySpec(t, td), 1, "abc123", Settings{Callbacks: []string{"http://10.0.0.1:11000"}, Sidecar: "/opt/sidecar",
+		callback := "http://10.0.0.1:11000"
+		if td.Input != "" {
+			callback = td.Input
+		}
+		s.c = New(storySpec(t, td), 1, "abc123", Settings{Callbacks: []string{callback}, Sidecar: "/opt/sidecar",
 			Secret: []byte("secret"), Grace: 20 * time.Second, OrphanTimeout: 15 * time.Minute, TFImport: "lean"}, s.now)
 		return s.decide(Woken{})
 	case "restart": // a new scheduler process finds the stored cluster
