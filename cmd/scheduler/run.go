@@ -79,7 +79,7 @@ func (r *runCommand) check() error {
 		return usage("no Mesos master: give --master HOST:PORT or set MESOS_MASTER, or run on this machine with --local")
 	case !r.Local && mesos.CheckMaster(r.Master) != nil:
 		return usage("%v", mesos.CheckMaster(r.Master))
-	case !r.Local && isOn(os.Getenv("MESOS_SSL")):
+	case !r.Local && isOn(os.Getenv("MESOS_SSL")) && !strings.HasPrefix(r.Master, "https://"):
 		return usage("MESOS_SSL=%s: this version speaks plain HTTP to a master given as HOST:PORT; unset it, or write https://HOST:PORT", os.Getenv("MESOS_SSL"))
 	case r.Grace < time.Second:
 		return usage("--grace %s: want at least 1s", r.Grace)

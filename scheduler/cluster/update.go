@@ -48,7 +48,7 @@ func (d *decider) updated(ev Updated) {
 	case ev.State == TaskStateRunning:
 		d.running(t)
 	case ev.State == TaskStateStarting && t.Phase == TaskStaging:
-		d.move(t, TaskStarting, "starting on "+t.Hostname)
+		d.move(t, TaskStarting, "its container is made on "+t.Hostname)
 	}
 }
 

@@ -25,7 +25,7 @@ func Summary(c *cluster.Cluster) []string {
 		{"waiting for resources", c.LaunchedAt},
 		{"starting the containers", latest(c, func(t *cluster.Task) time.Time { return t.RunningAt })},
 		{"reporting the ports", c.CompletedAt},
-		{"importing TensorFlow and serving", c.ReadyAt},
+		{becomingReady(c), c.ReadyAt},
 		{doing(c), c.EndingAt},
 		{"ending", c.EndedAt},
 	}
@@ -57,6 +57,15 @@ func doing(c *cluster.Cluster) string {
 		}
 	}
 	return "serving"
+}
+
+func becomingReady(c *cluster.Cluster) string {
+	for _, job := range c.Spec.Jobs {
+		if len(job.Command) == 0 && job.Num > 0 {
+			return "importing TensorFlow and serving"
+		}
+	}
+	return "starting the programs"
 }
 
 func latest(c *cluster.Cluster, at func(*cluster.Task) time.Time) time.Time {
