@@ -86,7 +86,7 @@ func (d *decider) placeGang() {
 // machine. Without this they would be silent until a deadline.
 func (d *decider) unreachable(a offer.Accept) string {
 	agent, err := netip.ParseAddr(a.Address)
-	if err != nil || agent.IsLoopback() {
+	if err != nil || agent.IsLoopback() || len(d.Settings.Callbacks) == 0 {
 		return ""
 	}
 	for _, callback := range d.Settings.Callbacks {
