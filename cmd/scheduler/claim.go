@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -111,11 +112,22 @@ func (h *house) begin(ctx context.Context, spec cluster.Spec, last *store.Record
 		number = last.Cluster.Run + 1
 	}
 	hostname, _ := os.Hostname() // for people only
-	owner := store.Owner{User: userName(), Host: hostname, PID: os.Getpid(), Argv: os.Args, Batch: batchJob(), Source: h.run.Spec}
+	owner := store.Owner{User: userName(), Host: hostname, PID: os.Getpid(), Argv: withoutPasswords(os.Args), Batch: batchJob(), Source: h.run.Spec}
 	if err := h.lease.SaveOwner(ctx, owner); err != nil {
 		return nil, &outcome{cluster.ExitAway, err.Error()}
 	}
 	return cluster.New(spec, number, randomHex(3), cluster.Settings{}, h.start), nil
+}
+
+var passwordInURL = regexp.MustCompile(`(://[^:/@]*:).*@`)
+
+// withoutPasswords hides the passwords of URLs, which a person may have typed as arguments.
+func withoutPasswords(argv []string) []string {
+	hidden := make([]string, len(argv))
+	for i, arg := range argv {
+		hidden[i] = passwordInURL.ReplaceAllString(arg, "$1***@")
+	}
+	return hidden
 }
 
 // batchJob names the batch system's job that we are part of.

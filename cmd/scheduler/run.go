@@ -27,6 +27,8 @@ import (
 const (
 	// defaultPort is tfmesos2's, so that its users' scripts find ours.
 	defaultPort = 11000
+	// passwordVariable has the secret of the principal. There is no flag: everybody on the machine sees those.
+	passwordVariable = "MESOS_PASSWORD"
 	// renewEvery is a third of the store's lease of 15 s.
 	renewEvery = 5 * time.Second
 	// redraw is the time between two looks of the live lines, whose clocks go on.
@@ -87,7 +89,7 @@ func (r *runCommand) check() error {
 		return usage("--orphan-timeout %s, --keep %s: want times above 0", r.OrphanTimeout, r.Keep)
 	case r.Port < 0 || r.Port > 65535:
 		return usage("--port %d: want 1 to 65535", r.Port)
-	case r.Password != "" && r.Username == "":
+	case os.Getenv(passwordVariable) != "" && r.Username == "":
 		return usage("MESOS_PASSWORD is set and MESOS_USERNAME is not: set both or neither")
 	}
 	if r.OrphanTimeout == 0 {

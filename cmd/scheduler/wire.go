@@ -120,7 +120,7 @@ func (h *house) openStore(ctx context.Context) error {
 // openMesos starts the local Mesos, or takes the address of a real one.
 func (h *house) openMesos(ctx context.Context, spec *cluster.Spec) error {
 	if !h.run.Local {
-		h.master, h.principal, h.secret = h.run.Master, h.run.Username, h.run.Password
+		h.master, h.principal, h.secret = h.run.Master, h.run.Username, os.Getenv(passwordVariable)
 		return nil
 	}
 	sandboxes, err := runfile.Sandboxes(spec.Name)
