@@ -119,6 +119,38 @@ func TestServerIsImportedLeanAndServesBesideTheHold(t *testing.T) {
 	}
 }
 
+// installed are the files of a TensorFlow that pip has installed and that has a library of kernels beside its main one.
+func installed(loadLibrary string) map[string]string {
+	return map[string]string{
+		"site-packages/tensorflow/__init__.py":                      fakeInit,
+		"site-packages/tensorflow/python/__init__.py":               "",
+		"site-packages/tensorflow/python/training/server_lib.py":    fakeServer,
+		"site-packages/tensorflow/python/framework/load_library.py": loadLibrary,
+		"site-packages/tensorflow/core/kernels/libtfkernel.so":      "",
+	}
+}
+
+func TestLeanServerHasTheKernelsOfTheWholeImport(t *testing.T) {
+	root := fakePackage(t, installed("import os\ndef load_library(folder): print('kernels', *os.listdir(folder))\n"))
+	s, f := serve(t, "PYTHONPATH="+root+"/site-packages")
+	if r := f.phase(callback.PhaseImported); r.Import != "lean" {
+		t.Errorf("%+v", r)
+	}
+	endServer(t, s, f)
+	if got := s.stdout.String(); !strings.HasPrefix(got, "kernels libtfkernel.so\nserver ") {
+		t.Errorf("the libraries of kernels were not loaded before the server: %q", got)
+	}
+}
+
+func TestKernelsThatCannotBeLoadedLeadToTheWholeImport(t *testing.T) {
+	root := fakePackage(t, installed("def load_library(folder): raise RuntimeError('undefined symbol')\n"))
+	s, f := serve(t, "PYTHONPATH="+root+"/site-packages")
+	if r := f.phase(callback.PhaseImported); r.Import != "full" || !strings.Contains(r.Message, "RuntimeError: undefined symbol") {
+		t.Errorf("%+v", r)
+	}
+	endServer(t, s, f)
+}
+
 func TestSurprisesFallBackToTheWholeImportAndSayWhy(t *testing.T) {
 	usual := map[string]string{
 		"tensorflow/__init__.py":                   fakeInit,
@@ -132,7 +164,6 @@ func TestSurprisesFallBackToTheWholeImportAndSayWhy(t *testing.T) {
 	}{
 		{"another layout", "tensorflow/__init__.py", "import types, elsewhere\ndistribute = types.SimpleNamespace(Server=elsewhere.Server)\n", "layout", ""},
 		{"an import error", "tensorflow/python/training/server_lib.py", "import tensorflow\nif not hasattr(tensorflow, '__file__'): raise ImportError('not\\nlean')\n" + fakeServer, "ImportError: not lean", ""},
-		{"kernel libraries", "tensorflow/core/kernels/lib.so", "", "kernel libraries", ""},
 		{"plugins", "site-packages/tensorflow-plugins/lib.so", "", "plugins", ""},
 		{"asked for", "other", "", "as asked for", "TFMESOS_TF_IMPORT=full"},
 	} {

@@ -53,9 +53,6 @@ def against_lean(root):
     """Says what speaks against the lean import, or nothing."""
     if not os.path.isfile(os.path.join(root, "python", "training", "server_lib.py")):
         return "tensorflow has another layout: no python/training/server_lib.py"
-    kernels = os.path.join(root, "core", "kernels")
-    if has_files(kernels):
-        return "there are kernel libraries in " + kernels
     for folder in site_packages():
         plugins = os.path.join(folder, "tensorflow-plugins")
         if has_files(plugins):
@@ -63,6 +60,15 @@ def against_lean(root):
     if os.environ.get("TF_PLUGGABLE_DEVICE_LIBRARY_PATH"):
         return "TF_PLUGGABLE_DEVICE_LIBRARY_PATH is set"
     return ""
+
+
+def load_kernels(root):
+    """Loads the libraries of kernels that some versions have beside the main one, as TensorFlow's __init__ does."""
+    kernels = os.path.join(root, "core", "kernels")
+    if os.path.isdir(kernels) and any(root.startswith(folder) for folder in site_packages()):
+        from tensorflow.python.framework import load_library
+
+        load_library.load_library(kernels)
 
 
 def import_lean():
@@ -88,6 +94,7 @@ def import_lean():
     try:
         from tensorflow.python.training import server_lib
 
+        load_kernels(root)
         return server_lib.Server, ""
     except Exception as err:  # pylint: disable=broad-except; the whole import says what is really wrong
         return None, "lean: %s: %s" % (type(err).__name__, err)
