@@ -59,6 +59,10 @@ mesos: packages ## starts a real Mesos master and agent on this machine, until C
 bench: build venv ## measures how fast clusters start
 	@go run ./bench
 
+.PHONY: test-tensorflow-versions
+test-tensorflow-versions: ## tries servers on every TensorFlow from 2.12 on that pip has; about 1.5 GB each, which stay in .cache/tfversions
+	@PYTHON=$(PYTHON) go test -v -count=1 -tags tfversions -timeout 3h ./integration/tfversions
+
 .PHONY: venv
 venv: ## makes .venv with the TensorFlow of examples/requirements.txt, once
 venv: $(if $(TFMESOS_TEST_PYTHON),,.venv/.complete)
