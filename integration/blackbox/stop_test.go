@@ -4,6 +4,7 @@ package blackbox_test
 
 import (
 	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -128,6 +129,25 @@ func TestRunsOneAfterAnotherLeaveNothing(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestALocalNameBelongsToTheRunThatHasIt(t *testing.T) {
+	t.Parallel()
+	r := local().start(t, pair("sleep 1000")...)
+	r.awaits("all 2 tasks ready")
+	second := r.again()
+	if code := second.exit(); code != 2 || !strings.Contains(second.stderr.last(), r.name) {
+		t.Errorf("a second run of the name: exit code %d: %s", code, second.stderr.last())
+	}
+	if s := r.status(); s.Ready != 2 {
+		t.Errorf("it left %d tasks of the first ready: %s", s.Ready, s.Why)
+	}
+	r.signal(syscall.SIGKILL) // which leaves a run.json, and maybe a lock
+	r.exit()
+	third := r.again()
+	third.awaits("all 2 tasks ready")
+	third.ctrlC()
+	third.ends(130)
 }
 
 func TestRunsSideBySideDoNotMeet(t *testing.T) {
