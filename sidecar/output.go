@@ -18,6 +18,8 @@ const (
 	keptBytes  = 8 << 20
 	batchLines = 1000
 	batchBytes = 32 << 10
+	// longestWait is how long a line waits for room.
+	longestWait = time.Second
 )
 
 // Output is the child's output on its way to the scheduler. When that does not take it the oldest lines are dropped and
@@ -28,6 +30,8 @@ type Output struct {
 	bytes   int
 	dropped int
 	sending bool
+	away    bool          // the last batch was not taken: nobody waits for room
+	room    chan struct{} // closed and replaced when a batch was taken out, or away has changed
 
 	more chan struct{} // holds one when lines have come
 	idle chan struct{} // holds one when all were handed over
@@ -35,21 +39,59 @@ type Output struct {
 
 // NewOutput returns an empty Output.
 func NewOutput() *Output {
-	return &Output{more: make(chan struct{}, 1), idle: make(chan struct{}, 1)}
+	return &Output{room: make(chan struct{}), more: make(chan struct{}, 1), idle: make(chan struct{}, 1)}
 }
 
-// Add takes one line of a stream, "stdout" or "stderr". It never waits.
+// Add takes one line of a stream, "stdout" or "stderr". A program that is faster than the scheduler takes its lines waits
+// here, but never for long, and not at all for a scheduler that is away.
 func (o *Output) Add(stream, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.awaitRoom()
 	o.lines = append(o.lines, callback.LogLine{Stream: stream, Text: text})
 	o.bytes += len(text)
-	for len(o.lines) > keptLines || o.bytes > keptBytes {
+	for o.full() {
 		o.bytes -= len(o.lines[0].Text)
 		o.lines = o.lines[1:]
 		o.dropped++
 	}
 	signal(o.more)
+}
+
+func (o *Output) full() bool { return len(o.lines) > keptLines || o.bytes > keptBytes }
+
+// awaitRoom needs o.mu, and gives it up while it waits.
+func (o *Output) awaitRoom() {
+	if o.away || len(o.lines) < keptLines && o.bytes < keptBytes {
+		return
+	}
+	timer := time.NewTimer(longestWait)
+	defer timer.Stop()
+	for !o.away && (len(o.lines) >= keptLines || o.bytes >= keptBytes) {
+		room := o.room
+		o.mu.Unlock()
+		select {
+		case <-room:
+			o.mu.Lock()
+		case <-timer.C:
+			o.mu.Lock()
+			o.away = true
+		}
+	}
+}
+
+// setAway says whether the scheduler takes output.
+func (o *Output) setAway(away bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.away = away
+	o.wake()
+}
+
+// wake needs o.mu.
+func (o *Output) wake() {
+	close(o.room)
+	o.room = make(chan struct{})
 }
 
 // batch takes the next lines out, if there are any.
@@ -68,6 +110,7 @@ func (o *Output) batch() (callback.Log, bool) {
 	}
 	batch := callback.Log{Lines: append([]callback.LogLine(nil), o.lines[:n]...), Dropped: o.dropped}
 	o.lines, o.bytes, o.dropped = o.lines[n:], o.bytes-size, 0
+	o.wake()
 	return batch, true
 }
 
@@ -125,6 +168,7 @@ func (l *loop) shipBatch(ctx context.Context, batch callback.Log) {
 	retry := backoff.Policy{First: 100 * time.Millisecond, Max: 5 * time.Second, Factor: 2}
 	for attempt := 0; ; attempt++ {
 		err := l.Scheduler.Log(ctx, batch)
+		l.Output.setAway(err != nil)
 		if err == nil || ctx.Err() != nil {
 			return
 		}

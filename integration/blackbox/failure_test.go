@@ -38,6 +38,14 @@ func TestAKilledSidecarEndsTheRun(t *testing.T) {
 	})
 }
 
+func TestAKilledSidecarLeavesNothingOfItsProgram(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		r := p.start(t, pair("sleep 1000 & wait")...)
+		r.awaits("all 2 tasks ready")
+		r.killed9(r.theProcess("worker-0", "sidecar"), "worker:0", "signal Killed")
+	})
+}
+
 func TestAKilledServerEndsTheRun(t *testing.T) {
 	withTensorFlow(t, func(t *testing.T, p place) {
 		r := p.start(t, "examples/servers/cluster.yaml")

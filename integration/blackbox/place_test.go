@@ -15,6 +15,8 @@ import (
 type place struct {
 	rig  *mesosrig.Rig // nil: local
 	path string        // the PATH of scheduler and tasks
+	// extra is more of the scheduler's environment.
+	extra []string
 }
 
 // flags say to run there.
@@ -30,7 +32,7 @@ func local() place { return place{path: os.Getenv("PATH")} }
 // onMesos starts a real Mesos for the test, whose tasks have this PATH.
 func onMesos(t *testing.T, path string, options ...mesosrig.Option) place {
 	t.Helper()
-	return place{mesosrig.Start(t, append(options, mesosrig.WithAgentEnv("PATH="+path))...), path}
+	return place{rig: mesosrig.Start(t, append(options, mesosrig.WithAgentEnv("PATH="+path))...), path: path}
 }
 
 // everywhere tells a story of plain programs on both.

@@ -4,11 +4,13 @@ package blackbox_test
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 const mistakes = `name: Bad_Name
@@ -88,11 +90,21 @@ func TestAPortThatIsTakenIsRefused(t *testing.T) {
 	})
 }
 
+// takeDefaultPort listens at the default port. Another test may have it first; then it waits until that has ended.
+func takeDefaultPort(t *testing.T) io.Closer {
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+		if taken, err := net.Listen("tcp", ":11000"); err == nil {
+			return taken
+		}
+		time.Sleep(20 * time.Millisecond) // nothing tells when a port of another process becomes free
+	}
+	t.Fatal("the default port does not become free")
+	return nil
+}
+
 func TestWithoutTheDefaultPortAFreeOneDoes(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
-		if taken, err := net.Listen("tcp", ":11000"); err == nil { // else it is taken already, which is as good
-			defer taken.Close()
-		}
+		defer takeDefaultPort(t).Close()
 		r := p.start(t, "--worker", "1", "--", "true")
 		r.ends(0, "finished")
 		if url := r.awaits(`callbacks at (http://.+)$`)[1]; strings.HasSuffix(url, ":11000") {

@@ -83,7 +83,7 @@ func (p place) launch(t *testing.T, name, home string, args []string) *run {
 
 // env is the environment of a user who has nothing set. BLACKBOX marks all processes of the run.
 func (r *run) env() []string {
-	return []string{"PATH=" + r.place.path, "HOME=" + r.home, "XDG_STATE_HOME=" + filepath.Join(r.home, "state"), "LANG=C.UTF-8", "BLACKBOX=" + r.name + "."}
+	return slices.Concat(r.place.extra, []string{"PATH=" + r.place.path, "HOME=" + r.home, "XDG_STATE_HOME=" + filepath.Join(r.home, "state"), "LANG=C.UTF-8", "BLACKBOX=" + r.name + "."})
 }
 
 // cleanUp leaves nothing of a failed test, and shows what was seen of it.

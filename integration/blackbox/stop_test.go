@@ -88,7 +88,11 @@ func TestTheGraceEndsProgramsThatDoNotListen(t *testing.T) {
 
 func TestASecondCtrlCEndsProgramsThatDoNotListenAtOnce(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
-		r := p.start(t, append([]string{"--grace", "90s"}, pair(stubborn)...)...)
+		program := stubborn
+		if p.rig == nil { // what has left the group of a killed executor's task is out of reach of an agent without cgroups
+			program = stubbornChild + stubborn
+		}
+		r := p.start(t, append([]string{"--grace", "90s"}, pair(program)...)...)
 		r.prints(`worker:0 \| stubborn`)
 		r.prints(`worker:1 \| stubborn`)
 		r.ctrlC()

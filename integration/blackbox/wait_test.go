@@ -69,7 +69,7 @@ func TestAWrongSecretIsRefused(t *testing.T) {
 		code   int
 		words  string
 	}{{"right", 0, "finished"}, {"wrong", 4, "refuses"}} {
-		r := p.start(t, "--username", "user", "--password", c.secret, "--worker", "1", "--", "true")
-		r.ends(c.code, c.words)
+		p.extra = []string{"MESOS_USERNAME=user", "MESOS_PASSWORD=" + c.secret}
+		p.start(t, "--worker", "1", "--", "true").ends(c.code, c.words)
 	}
 }

@@ -97,6 +97,9 @@ func (m *Mesos) watch(t *task, p *process) {
 	t.process = nil // its pid is free for another process from here on
 	m.mu.Unlock()
 	status := p.reap()
+	if status.Signaled() {
+		killStrays(m.sandbox(t))
+	}
 
 	m.mu.Lock()
 	message := "Command " + describe(status)

@@ -252,7 +252,6 @@ func TestTeardownEndsEverythingOfAFramework(t *testing.T) {
 }
 
 func TestReconciliationAnswersByWhatIsKnown(t *testing.T) {
-	m := startMesos(t)
 	for _, test := range []struct {
 		name               string
 		change             func(*mesos.FrameworkInfo)
@@ -262,7 +261,7 @@ func TestReconciliationAnswersByWhatIsKnown(t *testing.T) {
 		{"old", func(*mesos.FrameworkInfo) {}, mesos.TASK_LOST, mesos.TASK_LOST},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := subscribe(t, m, test.change)
+			c := subscribe(t, startMesos(t), test.change)
 			o := c.offer()
 			c.reconcile("x", "")
 			c.status("x", test.unknown)

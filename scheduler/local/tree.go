@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // procStat is what /proc says of a process.
@@ -50,6 +51,36 @@ func groupRuns(group int) bool {
 		}
 	}
 	return false
+}
+
+// killStrays kills what a task that was killed could not end itself, wherever
+// it is in the tree by now: all processes that have its sandbox in their
+// environment. They start others while one looks, so it goes on until there are
+// none; at most 2 s, for one may hang in a device.
+func killStrays(sandbox string) {
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+		pids := strays(sandbox)
+		if len(pids) == 0 {
+			return
+		}
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // fails only if it has ended by itself
+		}
+	}
+}
+
+// strays lists the processes of a sandbox. The environment of a dead one is empty.
+func strays(sandbox string) (pids []int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is well formed
+	for _, file := range files {
+		environ, err := os.ReadFile(file)
+		if err != nil || !bytes.Contains(environ, []byte("\x00MESOS_SANDBOX="+sandbox+"\x00")) {
+			continue // it has ended meanwhile, or is somebody else's
+		}
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file))) // digits, by the pattern
+		pids = append(pids, pid)
+	}
+	return pids
 }
 
 // descendants lists the children of a process, their children and so on.
