@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"strings"
 	"time"
 	"unicode"
@@ -13,7 +12,6 @@ import (
 
 	"tfmesos/scheduler/cluster"
 	"tfmesos/shared/callback"
-	"tfmesos/shared/tf"
 )
 
 func (s *Server) health(_ context.Context, r *request) error {
@@ -191,13 +189,6 @@ func checkRegistration(reg callback.Registration) error {
 		if len(field.value) > maxName || strings.ContainsFunc(field.value, func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) }) {
 			return refuse(fasthttp.StatusBadRequest, fmt.Sprintf("%s: want %d bytes at most, all of them printable", field.name, maxName))
 		}
-	}
-	if reg.Address == "" {
-		return nil
-	}
-	host, _, err := net.SplitHostPort(reg.Address)
-	if err != nil || host == "" || (tf.ClusterDef{tf.Worker: {reg.Address}}).Validate() != nil {
-		return refuse(fasthttp.StatusBadRequest, fmt.Sprintf("address %q: want host:port", reg.Address))
 	}
 	return nil
 }
