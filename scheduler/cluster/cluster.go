@@ -42,6 +42,7 @@ type Cluster struct {
 	AskedAt   time.Time       // when the last round started
 	Suppress  bool            // SUPPRESS is in force
 	ReviveAt  time.Time       // no REVIVE before it: they load the master's allocator
+	Hurry     bool            // somebody has stopped the run: nobody finishes by himself any more
 }
 
 // Framework is our registration at the master.

@@ -116,7 +116,7 @@ func (d *decider) nextWake() time.Time {
 		}
 	}
 	if d.Phase == PhaseEnding {
-		consider(d.EndingAt.Add(d.Settings.Grace))
+		consider(d.endBy())
 		for i := range d.Tasks {
 			if t := &d.Tasks[i]; t.Live() && d.Connected {
 				consider(d.killAt(t))

@@ -190,7 +190,7 @@ func (d *decider) callFailed(ev CallFailed) {
 }
 
 func (d *decider) stopped(ev Stopped) {
-	if d.Phase != PhaseEnding {
+	if d.Hurry = true; d.Phase != PhaseEnding {
 		d.end(ev.ExitCode, ev.Reason)
 	}
 	if ev.Now {

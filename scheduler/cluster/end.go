@@ -154,37 +154,16 @@ func lastLine(text string) string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// fail ends the run because of a task; a side task's failure is told and costs nothing else.
+// fail ends the run because of a task, unless it can do without: a side task's failure is told and costs nothing else, and
+// so is that of a worker while enough others may still succeed.
 func (d *decider) fail(t *Task, code int, text string) {
 	t.Failed, t.Why = true, text
-	if !d.isSide(t) {
+	if !d.isSide(t) && !d.dispensable(t) {
 		d.end(code, fmt.Sprintf("%s: %s", t.Name, text))
-	} else if t.Live() && t.Ended == nil {
+	} else if t.Live() && t.Ended == nil && !t.State.Terminal() {
 		d.kill(t)
 	}
 	d.noteTask(t, "task_failed", text, true)
-}
-
-func (d *decider) succeeded(t *Task) bool {
-	return t.Phase == TaskDone || t.Ended != nil && !failed(*t.Ended)
-}
-
-// checkSuccess ends the run once the task that speaks for it is done: the chief's, else worker 0's, else all programs.
-func (d *decider) checkSuccess() {
-	for _, job := range []string{tf.Chief, tf.Worker} {
-		if t := d.Task(tf.TaskName{JobName: job}); t != nil && d.hasCommand(t) {
-			if d.succeeded(t) {
-				d.end(ExitSuccess, fmt.Sprintf("%s finished", t.Name))
-			}
-			return
-		}
-	}
-	for i := range d.Tasks {
-		if t := &d.Tasks[i]; d.hasCommand(t) && !d.isSide(t) && !d.succeeded(t) {
-			return
-		}
-	}
-	d.end(ExitSuccess, "all programs finished")
 }
 
 // end decides the outcome. The first word counts.
@@ -213,9 +192,20 @@ func (d *decider) bringToEnd() {
 		}
 		d.kill(t)
 	}
-	if !live || !d.now.Before(d.EndingAt.Add(d.Settings.Grace)) {
+	if !live || !d.now.Before(d.endBy()) {
 		d.finish()
 	}
+}
+
+// endBy is when an end is over at the latest: the grace counts from the last that may finish by itself.
+func (d *decider) endBy() time.Time {
+	by := d.EndingAt
+	for i := range d.Tasks {
+		if t := &d.Tasks[i]; t.Live() && d.lingers(t) {
+			by = d.EndingAt.Add(d.Spec.Deadlines.Ending)
+		}
+	}
+	return by.Add(d.Settings.Grace)
 }
 
 func (d *decider) kill(t *Task) {
@@ -232,16 +222,24 @@ func (d *decider) killAt(t *Task) time.Time {
 	case t.Ended != nil: // its sidecar is leaving by itself
 		return d.EndingAt.Add(killRetry)
 	case d.lingers(t):
-		return d.EndingAt.Add(d.Settings.Grace / 2)
+		return d.EndingAt.Add(d.Spec.Deadlines.Ending)
 	}
 	return d.EndingAt
 }
 
-// lingers reports whether a program may finish by itself after a success: without a ps, workers reach their ends
-// together. With one they serve until they are ended.
+// lingers reports whether a program may finish by itself after a success. Without a ps, workers reach their ends together;
+// with one they serve until they are ended. An evaluator has the last checkpoint before it.
 func (d *decider) lingers(t *Task) bool {
-	ps := slices.ContainsFunc(d.Spec.Jobs, func(j Job) bool { return j.Name == tf.PS && j.Num > 0 })
-	return d.ExitCode == ExitSuccess && t.Name.JobName == tf.Worker && d.hasCommand(t) && !ps
+	if d.ExitCode != ExitSuccess || d.Hurry || !d.hasCommand(t) {
+		return false
+	}
+	switch t.Name.JobName {
+	case tf.Evaluator:
+		return true
+	case tf.Worker, tf.Chief:
+		return !slices.ContainsFunc(d.Spec.Jobs, func(j Job) bool { return j.Name == tf.PS && j.Num > 0 })
+	}
+	return false
 }
 
 // finish leaves nothing in Mesos: TEARDOWN removes the framework and whatever it still has.

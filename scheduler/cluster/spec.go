@@ -20,6 +20,9 @@ type Spec struct {
 	Role string `json:"role,omitempty"`
 	// Jobs are in the order of the spec, each with all that it inherits from the cluster filled in.
 	Jobs []Job `json:"jobs"`
+	// Success says whose programs make the run a success: "" the chief's, else worker 0's, else all; "all", "any" or a share
+	// as in "50%" of the chief's and the workers'.
+	Success string `json:"success,omitempty"`
 	// Deadlines bound each wait.
 	Deadlines Deadlines `json:"deadlines"`
 	// Dir is the absolute directory of the spec file, given to tasks without an image as TFMESOS_SPEC_DIR; empty
@@ -71,10 +74,12 @@ type Deadlines struct {
 	Registration time.Duration `json:"registration,omitempty"`
 	// Serving bounds cluster_def to an answering port in server mode.
 	Serving time.Duration `json:"serving,omitempty"`
+	// Ending is what programs have to finish by themselves after a success: workers without a ps, and evaluators.
+	Ending time.Duration `json:"ending,omitempty"`
 }
 
 // DefaultDeadlines suit real life: images of several GB and busy clusters, but nothing for ever except the run itself.
-var DefaultDeadlines = Deadlines{Resources: 15 * time.Minute, Staging: 15 * time.Minute, Registration: 5 * time.Minute, Serving: 5 * time.Minute}
+var DefaultDeadlines = Deadlines{Resources: 15 * time.Minute, Staging: 15 * time.Minute, Registration: 5 * time.Minute, Serving: 5 * time.Minute, Ending: 10 * time.Second}
 
 // Job returns the job of that name, or nil.
 func (s *Spec) Job(name string) *Job {

@@ -144,6 +144,10 @@ func (s *story) storyOffers(t *testing.T, td *datadriven.TestData) []offer.Offer
 func storySpec(t *testing.T, td *datadriven.TestData) Spec {
 	spec := Spec{Name: "ctr", Deadlines: DefaultDeadlines}
 	for _, arg := range td.CmdArgs {
+		if arg.Key == "success" {
+			spec.Success = arg.Vals[0]
+			continue
+		}
 		n, err := strconv.Atoi(arg.Vals[0])
 		if err != nil {
 			t.Fatal(err)

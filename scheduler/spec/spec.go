@@ -55,6 +55,7 @@ func (r *reader) cluster(g group, defaults Defaults) cluster.Spec {
 	r.head(g, defaults, &spec)
 	shared := cluster.Job{Num: 1, Image: spec.Image, Resources: offer.Resources{CPUs: defaultCPUs, Mem: defaultMem}}
 	r.inherited(g, &shared)
+	read(r, g, "success", &spec.Success, success)
 	if deadlines, found := g.sub("deadlines"); found {
 		r.deadlines(deadlines, &spec.Deadlines)
 	}
@@ -139,7 +140,7 @@ func (r *reader) deadlines(g group, into *cluster.Deadlines) {
 	}
 	r.onlyKnown(g, deadlineFields)
 	for name, deadline := range map[string]*time.Duration{"run": &into.Run, "resources": &into.Resources,
-		"staging": &into.Staging, "registration": &into.Registration, "serving": &into.Serving} {
+		"staging": &into.Staging, "registration": &into.Registration, "serving": &into.Serving, "ending": &into.Ending} {
 		read(r, g, name, deadline, duration)
 	}
 }

@@ -77,6 +77,15 @@ func containerizer(n *node) (string, string) {
 	return n.text, ""
 }
 
+var share = regexp.MustCompile(`^([1-9]|[1-9][0-9]|100)%$`)
+
+func success(n *node) (string, string) {
+	if n.kind != scalar || n.text != "all" && n.text != "any" && !share.MatchString(n.text) {
+		return "", "want all, any, or a share of the workers from 1% to 100%"
+	}
+	return n.text, ""
+}
+
 // role takes what Mesos takes (roles::validate in common/roles.cpp); a / separates the levels of a hierarchy.
 func role(n *node) (string, string) {
 	const rule = "want a Mesos role: no blanks, no level that is empty, . or .., or begins with -"
