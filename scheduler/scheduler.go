@@ -43,6 +43,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Observe is told of each published change, in order; it must be quick. May be nil.
 	Observe func(c *cluster.Cluster, notes []cluster.Note)
+	// Drive runs a driver to its end; it must end soon after its context has. Only for specs with a driver.
+	Drive func(ctx context.Context, drive cluster.Drive) cluster.DriverEnded
 	// Final reports whether a Save error cannot be cured by trying again, as when the lease is another's now.
 	Final func(error) bool
 	// RenewEvery is the time between two renewals of the lease.
@@ -62,6 +64,7 @@ type Scheduler struct {
 	calls    *callQueue
 	current  atomic.Pointer[published]
 	stopping sync.Once
+	drive    func(cluster.Drive) // set by the loop
 	hurrying sync.Once
 	giveUp   chan struct{} // closed when a stop's grace is over: a store that is away is waited for no longer
 }
@@ -132,7 +135,7 @@ func (s *Scheduler) Run(ctx context.Context) (*cluster.Cluster, error) {
 	group.Go(func() error { return s.calls.run(ctx, s.send) })
 	group.Go(func() error {
 		defer cancel()
-		err := s.loop(ctx)
+		err := s.loop(ctx, group)
 		if errors.Is(err, ErrStoreAway) {
 			s.removeUnstored(ctx)
 		}
@@ -154,7 +157,15 @@ func (s *Scheduler) removeUnstored(ctx context.Context) {
 }
 
 // loop handles batches until the cluster has ended and its last calls are out.
-func (s *Scheduler) loop(ctx context.Context) error {
+func (s *Scheduler) loop(ctx context.Context, group *errgroup.Group) error {
+	driving, endDriver := context.WithCancel(ctx)
+	defer endDriver()
+	s.drive = func(drive cluster.Drive) {
+		group.Go(func() error {
+			s.Post(s.cfg.Drive(driving, drive))
+			return nil
+		})
+	}
 	at, err := s.decide(ctx, []letter{{event: cluster.Woken{}}}, true)
 	if err != nil {
 		return err
@@ -187,6 +198,9 @@ func (s *Scheduler) loop(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if c, _ := s.Snapshot(); c.Phase == cluster.PhaseEnding {
+			endDriver()
+		}
 		wake.Reset(untilWake(at))
 	}
 	s.calls.flush(ctx)
@@ -214,6 +228,9 @@ func (s *Scheduler) decide(ctx context.Context, letters []letter, whole bool) (t
 		work := cluster.Decide(after, l.event, time.Now())
 		all.Calls = append(all.Calls, work.Calls...)
 		all.Notes = append(all.Notes, work.Notes...)
+		if work.Drive != nil {
+			all.Drive = work.Drive
+		}
 		all.Wake = work.Wake // each settles the whole, so the last one is right
 	}
 	if whole {
@@ -223,6 +240,9 @@ func (s *Scheduler) decide(ctx context.Context, letters []letter, whole bool) (t
 	if err == nil {
 		s.publish(after, all.Notes)
 		s.calls.put(all.Calls...)
+		if all.Drive != nil {
+			s.drive(*all.Drive)
+		}
 	}
 	for _, l := range letters {
 		if l.done != nil {

@@ -42,6 +42,8 @@ type runCommand struct {
 	Port      int    `env:"TFMESOS_PORT" help:"Port of the callback API; default 11000, or a free one when that is taken." placeholder:"N"`
 	Advertise string `env:"TFMESOS_ADVERTISE" help:"Where tasks reach the callback API; default: the address used towards the master." placeholder:"HOST[:PORT]"`
 
+	ClusterFile string `env:"TFMESOS_CLUSTER_FILE" help:"File to write cluster_def and targets to, as JSON, once all tasks are ready; removed at the end." placeholder:"PATH"`
+
 	Grace         time.Duration `env:"TFMESOS_GRACE" default:"20s" help:"How long an end may take, all in all."`
 	OrphanTimeout time.Duration `env:"TFMESOS_ORPHAN_TIMEOUT" help:"How long tasks go on without a scheduler; default 15m, with the own Redis 5m." placeholder:"15m"`
 	Keep          time.Duration `env:"TFMESOS_KEEP" default:"168h" help:"How long Redis keeps a run that has ended."`

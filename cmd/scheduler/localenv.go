@@ -14,7 +14,8 @@ import (
 )
 
 // localResources is what the local agent offers: the machine's CPUs and memory, or what the spec asks for if that is more.
-// One machine is not shared out: a spec that was written for a cluster shall be tried on a laptop.
+// One machine is not shared out: a spec that was written for a cluster shall be tried on a laptop. GPUs are those that are
+// there, since each is one task's alone; they are looked for only if the spec asks for some.
 func localResources(spec *cluster.Spec) local.Resources {
 	var asked offer.Resources
 	for _, job := range spec.Jobs {
@@ -27,7 +28,8 @@ func localResources(spec *cluster.Spec) local.Resources {
 	if unix.Sysinfo(&info) == nil {
 		memory = float64(info.Totalram) * float64(info.Unit) / (1 << 20)
 	}
-	return local.Resources{CPUs: max(float64(runtime.NumCPU()), asked.CPUs.Float()), Mem: max(memory, asked.Mem.Float()), Disk: max(1024, asked.Disk.Float())}
+	return local.Resources{CPUs: max(float64(runtime.NumCPU()), asked.CPUs.Float()), Mem: max(memory, asked.Mem.Float()), Disk: max(1024, asked.Disk.Float()),
+		GPUs: asked.GPUs > 0}
 }
 
 // localEnvironment is what local tasks inherit: ours without our own settings and secrets.

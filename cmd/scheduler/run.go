@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -157,6 +159,9 @@ func (h *house) live(ctx context.Context) error {
 		return &outcome{cluster.ExitInternal, err.Error()}
 	}
 	h.terminal.Close()
+	if h.run.ClusterFile != "" {
+		_ = os.Remove(h.run.ClusterFile) // the servers are gone; it may never have been there
+	}
 	return h.farewell(last, failure)
 }
 
@@ -194,6 +199,9 @@ func (h *house) redraw(ctx context.Context) error {
 // observe shows and logs what the loop has published.
 func (h *house) observe(c *cluster.Cluster, notes []cluster.Note) {
 	h.terminal.Observe(c, notes)
+	if slices.ContainsFunc(notes, func(n cluster.Note) bool { return n.Kind == "ready" }) {
+		h.writeClusterFile(c)
+	}
 	h.events = append(h.events, eventStatuses(notes, time.Now())...)
 	if h.run.LogFormat != "json" {
 		return
@@ -204,6 +212,24 @@ func (h *house) observe(c *cluster.Cluster, notes []cluster.Note) {
 			level = slog.LevelWarn
 		}
 		h.logger.Log(context.Background(), level, n.Kind, noteAttributes(c, n)...)
+	}
+}
+
+// writeClusterFile tells programs outside of the cluster where its servers are. The file is there whole or not at all.
+func (h *house) writeClusterFile(c *cluster.Cluster) {
+	path := h.run.ClusterFile
+	if path == "" {
+		return
+	}
+	text, err := json.Marshal(map[string]any{"cluster_def": c.ClusterDef, "targets": c.ClusterDef.Targets()})
+	if err == nil {
+		err = os.WriteFile(path+".new", append(text, '\n'), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		h.logger.Warn("write the cluster file", logkey.Path, path, logkey.Error, err)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"tfmesos/scheduler"
 	"tfmesos/scheduler/cluster"
+	"tfmesos/scheduler/driver"
 	"tfmesos/scheduler/httpapi"
 	"tfmesos/scheduler/local"
 	"tfmesos/scheduler/mesos"
@@ -90,7 +91,7 @@ func (h *house) build(ctx context.Context, spec cluster.Spec) error {
 		return usage("%v", err)
 	}
 	h.terminal = h.run.terminal(c)
-	h.loop = scheduler.New(scheduler.Config{Store: h.lease, Mesos: client, Logger: h.logger, Observe: h.observe, RenewEvery: renewEvery,
+	h.loop = scheduler.New(scheduler.Config{Store: h.lease, Mesos: client, Logger: h.logger, Observe: h.observe, RenewEvery: renewEvery, Drive: h.drive,
 		Final: func(err error) bool { return errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrLost) }}, c)
 	source.Scheduler = h.loop
 	return h.announce(c, callbacks[0])
@@ -185,6 +186,12 @@ func (h *house) output(task tf.TaskName, _ int, log callback.Log) {
 		log.Dropped = 0
 	}
 	h.terminal.Output(task, log)
+}
+
+// drive runs the driver here, with what we were started with but our settings and secrets. It is the program of the run, so
+// nothing stands before its lines.
+func (h *house) drive(ctx context.Context, drive cluster.Drive) cluster.DriverEnded {
+	return driver.Run(ctx, driver.Config{Environ: localEnvironment(os.Environ()), Grace: h.run.Grace / 2, Output: h.terminal.Driver}, drive)
 }
 
 // callbacks returns the URLs at which tasks reach us.

@@ -55,6 +55,8 @@ func (d *decider) take(ev Event) {
 		if t := d.Launch(ev.TaskID); t != nil {
 			t.HeartbeatAt = d.now
 		}
+	case DriverEnded:
+		d.driverEnded(ev)
 	case Stopped:
 		d.stopped(ev)
 	case Woken:
@@ -72,6 +74,7 @@ func (d *decider) settle() {
 	d.placeGang()
 	d.completeClusterDef()
 	d.movePhase()
+	d.startDriver()
 	d.bringToEnd()
 	d.tickRound()
 	if !d.Ended() {

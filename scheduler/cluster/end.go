@@ -180,7 +180,7 @@ func (d *decider) bringToEnd() {
 	if d.Phase != PhaseEnding {
 		return
 	}
-	live := false
+	live := d.Driving
 	for i := range d.Tasks {
 		t := &d.Tasks[i]
 		if !t.Live() {

@@ -76,6 +76,14 @@ type Heard struct {
 	TaskID string
 }
 
+// DriverEnded: the driver is gone, or could not be started.
+type DriverEnded struct {
+	// ExitCode is its exit code, 128 + the signal's number if one ended it; 126 or 127 if it could not be started.
+	ExitCode int
+	// Message is why it could not be started, else its last words if it did not end well; may be empty.
+	Message string
+}
+
 // Stopped: somebody ends the run.
 type Stopped struct {
 	ExitCode int    // of the run: 130, 143, 5, 4 …
@@ -97,5 +105,6 @@ func (CallFailed) event()    {}
 func (Registered) event()    {}
 func (PhaseReported) event() {}
 func (Heard) event()         {}
+func (DriverEnded) event()   {}
 func (Stopped) event()       {}
 func (Woken) event()         {}

@@ -23,6 +23,9 @@ type Spec struct {
 	// Success says whose programs make the run a success: "" the chief's, else worker 0's, else all; "all", "any" or a share
 	// as in "50%" of the chief's and the workers'.
 	Success string `json:"success,omitempty"`
+	// Driver is the argv of a program that runs beside the scheduler once all servers answer, and whose exit code is the
+	// run's; only where no job of the training has a command.
+	Driver []string `json:"driver,omitempty"`
 	// Deadlines bound each wait.
 	Deadlines Deadlines `json:"deadlines"`
 	// Dir is the absolute directory of the spec file, given to tasks without an image as TFMESOS_SPEC_DIR; empty

@@ -99,6 +99,9 @@ func storyEvent(t *testing.T, s *story, td *datadriven.TestData) Event {
 		return AgentLost{AgentID: arg("agent")}
 	case "accept-failed":
 		return CallFailed{Call: Accept{Launches: []Launch{{TaskID: id()}}}, Why: "timeout"}
+	case "driver-ended":
+		code, _ := strconv.Atoi(arg("exit"))
+		return DriverEnded{ExitCode: code, Message: td.Input}
 	case "stop":
 		return Stopped{ExitCode: ExitInterrupted, Reason: "interrupted", Now: td.HasArg("now")}
 	}
@@ -144,6 +147,10 @@ func (s *story) storyOffers(t *testing.T, td *datadriven.TestData) []offer.Offer
 func storySpec(t *testing.T, td *datadriven.TestData) Spec {
 	spec := Spec{Name: "ctr", Deadlines: DefaultDeadlines}
 	for _, arg := range td.CmdArgs {
+		if arg.Key == "driver" {
+			spec.Driver = arg.Vals
+			continue
+		}
 		if arg.Key == "success" {
 			spec.Success = arg.Vals[0]
 			continue
@@ -175,6 +182,9 @@ func (s *story) decide(ev Event) string {
 	}
 	for _, n := range work.Notes {
 		fmt.Fprintf(&b, "%s\n", showNote(n))
+	}
+	if drive := work.Drive; drive != nil {
+		fmt.Fprintf(&b, "! %s with %v\n", strings.Join(drive.Argv, " "), drive.Env)
 	}
 	ready, total := s.c.Ready()
 	fmt.Fprintf(&b, "= %s %d/%d", s.c.Phase, ready, total)

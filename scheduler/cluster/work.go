@@ -14,6 +14,8 @@ import (
 type Work struct {
 	Calls []Call
 	Notes []Note
+	// Drive is the driver to start, if it is time for it. It must be told to end when the cluster is ending.
+	Drive *Drive
 	// Wake is when to come back with Woken at the latest; zero: not needed.
 	Wake time.Time
 }
@@ -31,6 +33,14 @@ type Note struct {
 	Text     string
 	// Bad marks what a person should look at.
 	Bad bool
+}
+
+// Drive is a driver with what it must know.
+type Drive struct {
+	Argv []string
+	// Env are the variables to set beside those that the scheduler has, sorted by name: TF_CONFIG with the cluster and
+	// without a task, TFMESOS_TARGETS, and TFMESOS_SPEC_DIR if the spec has a directory.
+	Env []EnvVar
 }
 
 // Call is what goes to the master.

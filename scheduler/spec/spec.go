@@ -56,6 +56,9 @@ func (r *reader) cluster(g group, defaults Defaults) cluster.Spec {
 	shared := cluster.Job{Num: 1, Image: spec.Image, Resources: offer.Resources{CPUs: defaultCPUs, Mem: defaultMem}}
 	r.inherited(g, &shared)
 	read(r, g, "success", &spec.Success, success)
+	if v, found := g.get("driver"); found {
+		spec.Driver = r.command(v)
+	}
 	if deadlines, found := g.sub("deadlines"); found {
 		r.deadlines(deadlines, &spec.Deadlines)
 	}
@@ -155,6 +158,9 @@ func (r *reader) finish(g group, spec *cluster.Spec, jobs []job) {
 		}
 	}
 	r.check(g, jobs)
+	if len(spec.Driver) > 0 && runsPrograms(jobs) {
+		r.wrongIn(g, "driver", "want no command in the jobs: a driver uses a cluster of servers")
+	}
 	for _, j := range jobs {
 		spec.Jobs = append(spec.Jobs, j.Job)
 	}

@@ -87,6 +87,15 @@ func (t *Terminal) Output(task tf.TaskName, log callback.Log) {
 	t.draw()
 }
 
+// Driver writes a line of the driver.
+func (t *Terminal) Driver(line callback.LogLine) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.clear()
+	io.WriteString(t.out, line.Text+"\n") // as in Output
+	t.draw()
+}
+
 // Say writes lines of ours.
 func (t *Terminal) Say(lines ...string) {
 	t.mu.Lock()

@@ -34,7 +34,7 @@ var rooms = []struct {
 	dependency string
 	allowed    []string
 }{
-	{"os/exec", []string{"sidecar/launch/...", "scheduler/local/..."}},
+	{"os/exec", []string{"sidecar/launch/...", "scheduler/local/...", "scheduler/driver/..."}},
 	{"github.com/redis/go-redis/...", []string{"scheduler/store/..."}},
 	{"github.com/alicebob/miniredis/...", []string{"scheduler/store/..."}},
 	{"github.com/mesos/mesos-go/...", []string{"scheduler/mesos/...", "scheduler/local/..."}},

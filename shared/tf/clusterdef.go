@@ -78,6 +78,18 @@ func JoinAddress(host string, port int) string {
 	return host + ":" + strconv.Itoa(port)
 }
 
+// Targets maps each task's device name, "/job:worker/task:0", to the target of its server, "grpc://host:port", as a
+// session of TensorFlow 1 or tf.config.experimental_connect_to_host wants it.
+func (d ClusterDef) Targets() map[string]string {
+	targets := map[string]string{}
+	for job, addresses := range d {
+		for i, address := range addresses {
+			targets[TaskName{job, i}.Device()] = "grpc://" + address
+		}
+	}
+	return targets
+}
+
 // Equal reports whether both name the same tasks at the same addresses.
 func (d ClusterDef) Equal(e ClusterDef) bool {
 	return maps.EqualFunc(d, e, func(a, b []string) bool { return slices.Equal(a, b) })

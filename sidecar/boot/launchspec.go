@@ -28,7 +28,11 @@ type Server struct {
 
 // serverLaunch starts Python before anything of the cluster is known.
 func serverLaunch(s Setup) Launch {
-	return Launch{Server: true, Argv: []string{s.Python, s.Import}, Env: join(childEnv(s)), Dir: s.Workdir}
+	env := childEnv(s)
+	if _, set := env["TF_CPP_MIN_LOG_LEVEL"]; !set { // what a server does is nobody's output: its warnings and errors will do
+		env["TF_CPP_MIN_LOG_LEVEL"] = "1"
+	}
+	return Launch{Server: true, Argv: []string{s.Python, s.Import}, Env: join(env), Dir: s.Workdir}
 }
 
 // serverConfig is the rest of serverLaunch.
