@@ -45,6 +45,8 @@ type Config struct {
 	Observe func(c *cluster.Cluster, notes []cluster.Note)
 	// Drive runs a driver to its end; it must end soon after its context has. Only for specs with a driver.
 	Drive func(ctx context.Context, drive cluster.Drive) cluster.DriverEnded
+	// Probe connects to host:port until something answers, then nil, or ctx ends. Only for specs with an entrypoint.
+	Probe func(ctx context.Context, address string) error
 	// Final reports whether a Save error cannot be cured by trying again, as when the lease is another's now.
 	Final func(error) bool
 	// RenewEvery is the time between two renewals of the lease.
@@ -64,7 +66,8 @@ type Scheduler struct {
 	calls    *callQueue
 	current  atomic.Pointer[published]
 	stopping sync.Once
-	drive    func(cluster.Drive) // set by the loop
+	drive    func(cluster.Drive) // set by the loop, as is probe
+	probe    func(cluster.Probe)
 	hurrying sync.Once
 	giveUp   chan struct{} // closed when a stop's grace is over: a store that is away is waited for no longer
 }
@@ -158,11 +161,19 @@ func (s *Scheduler) removeUnstored(ctx context.Context) {
 
 // loop handles batches until the cluster has ended and its last calls are out.
 func (s *Scheduler) loop(ctx context.Context, group *errgroup.Group) error {
-	driving, endDriver := context.WithCancel(ctx)
-	defer endDriver()
+	driving, endHelpers := context.WithCancel(ctx)
+	defer endHelpers()
 	s.drive = func(drive cluster.Drive) {
 		group.Go(func() error {
 			s.Post(s.cfg.Drive(driving, drive))
+			return nil
+		})
+	}
+	s.probe = func(p cluster.Probe) {
+		group.Go(func() error {
+			if s.cfg.Probe(driving, p.Address) == nil {
+				s.Post(cluster.Answered{TaskID: p.TaskID})
+			}
 			return nil
 		})
 	}
@@ -199,7 +210,7 @@ func (s *Scheduler) loop(ctx context.Context, group *errgroup.Group) error {
 			return err
 		}
 		if c, _ := s.Snapshot(); c.Phase == cluster.PhaseEnding {
-			endDriver()
+			endHelpers()
 		}
 		wake.Reset(untilWake(at))
 	}
@@ -228,6 +239,7 @@ func (s *Scheduler) decide(ctx context.Context, letters []letter, whole bool) (t
 		work := cluster.Decide(after, l.event, time.Now())
 		all.Calls = append(all.Calls, work.Calls...)
 		all.Notes = append(all.Notes, work.Notes...)
+		all.Probes = append(all.Probes, work.Probes...)
 		if work.Drive != nil {
 			all.Drive = work.Drive
 		}
@@ -240,6 +252,9 @@ func (s *Scheduler) decide(ctx context.Context, letters []letter, whole bool) (t
 	if err == nil {
 		s.publish(after, all.Notes)
 		s.calls.put(all.Calls...)
+		for _, p := range all.Probes {
+			s.probe(p)
+		}
 		if all.Drive != nil {
 			s.drive(*all.Drive)
 		}

@@ -18,6 +18,7 @@ import (
 
 	"tfmesos/scheduler"
 	"tfmesos/scheduler/cluster"
+	"tfmesos/scheduler/dial"
 	"tfmesos/scheduler/driver"
 	"tfmesos/scheduler/httpapi"
 	"tfmesos/scheduler/local"
@@ -91,7 +92,7 @@ func (h *house) build(ctx context.Context, spec cluster.Spec) error {
 		return usage("%v", err)
 	}
 	h.terminal = h.run.terminal(c)
-	h.loop = scheduler.New(scheduler.Config{Store: h.lease, Mesos: client, Logger: h.logger, Observe: h.observe, RenewEvery: renewEvery, Drive: h.drive,
+	h.loop = scheduler.New(scheduler.Config{Store: h.lease, Mesos: client, Logger: h.logger, Observe: h.observe, RenewEvery: renewEvery, Drive: h.drive, Probe: dial.Wait,
 		Final: func(err error) bool { return errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrLost) }}, c)
 	source.Scheduler = h.loop
 	return h.announce(c, callbacks[0])

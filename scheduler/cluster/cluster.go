@@ -42,6 +42,7 @@ type Cluster struct {
 	AskedAt   time.Time       // when the last round started
 	Suppress  bool            // SUPPRESS is in force
 	ReviveAt  time.Time       // no REVIVE before it: they load the master's allocator
+	Probing   []string        // task_ids of launches whose address is being probed
 	Driving   bool            // the driver runs
 	Hurry     bool            // somebody has stopped the run: nobody finishes by himself any more
 }
@@ -96,7 +97,7 @@ func New(spec Spec, run int, nonce string, settings Settings, now time.Time) *Cl
 // Resume prepares a cluster that was loaded from the store for a new scheduler process: it keeps what is known of Mesos
 // and forgets what only the old process had.
 func (c *Cluster) Resume(settings Settings, now time.Time) {
-	c.Settings, c.Connected, c.Offers, c.Suppress, c.Round, c.Driving = settings, false, nil, false, reconcile.Round{}, false
+	c.Settings, c.Connected, c.Offers, c.Suppress, c.Round, c.Driving, c.Probing = settings, false, nil, false, reconcile.Round{}, false, nil
 	if c.Framework.DisconnectedAt.IsZero() {
 		c.Framework.DisconnectedAt = now
 	}
@@ -108,6 +109,7 @@ func (c *Cluster) Clone() *Cluster {
 	d.ClusterDef = c.ClusterDef.Clone()
 	d.Tasks = slices.Clone(c.Tasks)
 	d.Offers = slices.Clone(c.Offers)
+	d.Probing = slices.Clone(c.Probing)
 	return &d
 }
 

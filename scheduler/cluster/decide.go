@@ -55,6 +55,8 @@ func (d *decider) take(ev Event) {
 		if t := d.Launch(ev.TaskID); t != nil {
 			t.HeartbeatAt = d.now
 		}
+	case Answered:
+		d.answered(ev)
 	case DriverEnded:
 		d.driverEnded(ev)
 	case Stopped:
@@ -73,6 +75,7 @@ func (d *decider) settle() {
 	d.checkDeadlines()
 	d.placeGang()
 	d.completeClusterDef()
+	d.startProbes()
 	d.movePhase()
 	d.startDriver()
 	d.bringToEnd()

@@ -76,6 +76,11 @@ type Heard struct {
 	TaskID string
 }
 
+// Answered: something answers at the address of a launch that has no sidecar of ours to say so.
+type Answered struct {
+	TaskID string
+}
+
 // DriverEnded: the driver is gone, or could not be started.
 type DriverEnded struct {
 	// ExitCode is its exit code, 128 + the signal's number if one ended it; 126 or 127 if it could not be started.
@@ -105,6 +110,7 @@ func (CallFailed) event()    {}
 func (Registered) event()    {}
 func (PhaseReported) event() {}
 func (Heard) event()         {}
+func (Answered) event()      {}
 func (DriverEnded) event()   {}
 func (Stopped) event()       {}
 func (Woken) event()         {}

@@ -24,7 +24,7 @@ func (d *decider) describe(t *Task, job *Job, token string) Launch {
 		TaskID:    t.TaskID,
 		Task:      t.Name,
 		Resources: job.Resources,
-		Argv:      []string{d.Settings.Sidecar},
+		Argv:      d.entrypoint(t, job),
 		Env:       d.environment(t, job, token),
 		Image:     job.Image,
 		Docker:    job.Image != "" && d.Spec.Containerizer != "MESOS",

@@ -44,6 +44,9 @@ type Job struct {
 	// Command is the argv of the user's program; nil: the task is a tf.distribute.Server (server mode). A command that
 	// was written as one string is ["/bin/sh", "-c", it].
 	Command []string `json:"command,omitempty"`
+	// Entrypoint is the argv of a program that speaks the /v0 routes itself, in place of our sidecar, as tfmesos2's does;
+	// {task_id} and {callback}, our HOST:PORT, are filled in. Only without a Command.
+	Entrypoint []string `json:"entrypoint,omitempty"`
 	// Env are the variables of the user; a nil value means the caller's own, which is not stored.
 	Env map[string]*string `json:"env,omitempty"`
 	// Image as in Spec.

@@ -99,6 +99,8 @@ func storyEvent(t *testing.T, s *story, td *datadriven.TestData) Event {
 		return AgentLost{AgentID: arg("agent")}
 	case "accept-failed":
 		return CallFailed{Call: Accept{Launches: []Launch{{TaskID: id()}}}, Why: "timeout"}
+	case "answered":
+		return Answered{TaskID: id()}
 	case "driver-ended":
 		code, _ := strconv.Atoi(arg("exit"))
 		return DriverEnded{ExitCode: code, Message: td.Input}
@@ -164,6 +166,9 @@ func storySpec(t *testing.T, td *datadriven.TestData) Spec {
 			job.Command = []string{arg.Vals[1]}
 		}
 		job.Side = arg.Key == "tensorboard"
+		if arg.Key == "peer" {
+			job.Entrypoint = []string{"python3", "-m", "tfmesos2.server", "{task_id}", "{callback}"}
+		}
 		if arg.Key == "evaluator" {
 			job.Resources.GPUs = 1000
 		}
@@ -182,6 +187,9 @@ func (s *story) decide(ev Event) string {
 	}
 	for _, n := range work.Notes {
 		fmt.Fprintf(&b, "%s\n", showNote(n))
+	}
+	for _, p := range work.Probes {
+		fmt.Fprintf(&b, "? %s of %s\n", p.Address, p.TaskID)
 	}
 	if drive := work.Drive; drive != nil {
 		fmt.Fprintf(&b, "! %s with %v\n", strings.Join(drive.Argv, " "), drive.Env)

@@ -14,6 +14,8 @@ import (
 type Work struct {
 	Calls []Call
 	Notes []Note
+	// Probes are the addresses to connect to until something answers or the cluster ends.
+	Probes []Probe
 	// Drive is the driver to start, if it is time for it. It must be told to end when the cluster is ending.
 	Drive *Drive
 	// Wake is when to come back with Woken at the latest; zero: not needed.
@@ -33,6 +35,12 @@ type Note struct {
 	Text     string
 	// Bad marks what a person should look at.
 	Bad bool
+}
+
+// Probe is where a launch without our sidecar is to answer.
+type Probe struct {
+	TaskID  string
+	Address string // host:port
 }
 
 // Drive is a driver with what it must know.

@@ -11,7 +11,7 @@ import (
 var (
 	inheritedFields = []string{"command", "image", "env", "volumes", "workdir", "user"}
 	clusterFields   = append([]string{"name", "role", "containerizer", "driver", "success", "deadlines", "jobs"}, inheritedFields...)
-	jobFields       = append([]string{"name", "num", "cpus", "mem", "gpus", "side"}, inheritedFields...)
+	jobFields       = append([]string{"name", "num", "cpus", "mem", "gpus", "side", "entrypoint"}, inheritedFields...)
 	deadlineFields  = []string{"run", "resources", "staging", "registration", "serving", "ending"}
 )
 

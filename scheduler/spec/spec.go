@@ -126,6 +126,11 @@ func (r *reader) job(g group, shared cluster.Job) job {
 	read(r, g, "image", &j.Image, orNone(image))
 	r.resources(g, "", &j.Resources)
 	r.inherited(g, &j.Job)
+	if v, found := g.get("entrypoint"); found {
+		if j.Entrypoint = r.command(v); len(j.Entrypoint) > 0 && (j.Command != nil || j.Side) {
+			r.wrong(v, "want no command and no side: true beside it: an entrypoint is a server that takes the place of the sidecar")
+		}
+	}
 	return j
 }
 
