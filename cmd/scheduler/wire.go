@@ -113,7 +113,7 @@ func (h *house) openStore(ctx context.Context) error {
 	}
 	opened, err := store.Open(ctx, url, store.Options{})
 	if err != nil {
-		return &outcome{cluster.ExitAway, err.Error()}
+		return &outcome{cluster.ExitAway, err.Error() + "; is REDIS_URL right, and does it run?"}
 	}
 	h.store = opened
 	return nil

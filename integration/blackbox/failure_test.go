@@ -16,10 +16,15 @@ import (
 func (r *run) killed9(p process, words ...string) {
 	r.t.Helper()
 	since := time.Now()
+	r.kill9(p)
+	r.endsInTime(since, 1, words...)
+}
+
+func (r *run) kill9(p process) {
+	r.t.Helper()
 	if err := syscall.Kill(p.pid, syscall.SIGKILL); err != nil {
 		r.t.Fatalf("kill %s: %v", p, err)
 	}
-	r.endsInTime(since, 1, words...)
 }
 
 func TestAKilledProgramEndsTheRun(t *testing.T) {

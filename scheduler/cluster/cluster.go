@@ -40,6 +40,7 @@ type Cluster struct {
 	Offers    []HeldOffer     // offers not answered yet
 	Round     reconcile.Round // explicit reconciliation that goes on
 	AskedAt   time.Time       // when the last round started
+	AwayWhy   string          // why the master is out of reach
 	Suppress  bool            // SUPPRESS is in force
 	ReviveAt  time.Time       // no REVIVE before it: they load the master's allocator
 	Probing   []string        // task_ids of launches whose address is being probed

@@ -34,7 +34,7 @@ func (d *decider) deadlines() []deadline {
 			d.end(ExitDeadline, fmt.Sprintf("the run's deadline of %s is over; %s", d.Spec.Deadlines.Run, d.lastWords()))
 		}},
 		{d.awayDeadline(), func() {
-			d.end(ExitAway, fmt.Sprintf("the master has been out of reach for %s", d.Settings.OrphanTimeout))
+			d.end(ExitAway, withWords(fmt.Sprintf("the master has been out of reach for %s", d.Settings.OrphanTimeout), d.AwayWhy))
 		}},
 	}
 	for i := range d.Tasks {

@@ -128,7 +128,7 @@ func (d *decider) subscribed(ev Subscribed) {
 }
 
 func (d *decider) disconnected(ev Disconnected) {
-	d.Connected, d.Offers = false, nil
+	d.Connected, d.Offers, d.AwayWhy = false, nil, ev.Why
 	if d.Framework.DisconnectedAt.IsZero() {
 		d.Framework.DisconnectedAt = d.now
 		d.note(Note{Kind: "disconnected", Text: "the master is out of reach: " + ev.Why, Bad: true})

@@ -17,7 +17,7 @@ import (
 )
 
 // ofTheProcess are the fields of a Cluster that are never stored.
-var ofTheProcess = []string{"Settings", "Connected", "Offers", "Round", "AskedAt", "Suppress", "ReviveAt", "Hurry", "Driving", "Probing"}
+var ofTheProcess = []string{"Settings", "Connected", "Offers", "Round", "AskedAt", "AwayWhy", "Suppress", "ReviveAt", "Hurry", "Driving", "Probing"}
 
 // stored returns the cluster without what is never stored.
 func stored(c *cluster.Cluster) *cluster.Cluster {
