@@ -1,7 +1,7 @@
 package local
 
 import (
-	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -23,6 +23,7 @@ type task struct {
 	framework *framework
 	info      mesos.TaskInfo
 	resources offer.Resources
+	devices   []string // UUIDs of its GPUs, see release
 	process   *process // while it runs
 	ended     bool     // its latest state is terminal: it uses no resources
 
@@ -53,6 +54,7 @@ func (t *task) grace(call *mesos.KillPolicy) time.Duration {
 // launch hands a valid task to the forking thread.
 func (m *Mesos) launch(f *framework, info mesos.TaskInfo, need offer.Resources) {
 	t := &task{framework: f, info: info, resources: need}
+	m.assign(t)
 	m.tasks[t.key()] = t
 	m.running.Add(1)
 	m.forks.put(t)
@@ -63,6 +65,7 @@ func (m *Mesos) start(t *task) {
 	m.mu.Lock()
 	if t.killed {
 		m.end(t, mesos.TASK_KILLED, mesos.REASON_TASK_KILLED_DURING_LAUNCH.Enum(), "Task was killed before it was started")
+		m.release(t)
 		m.settle()
 		m.mu.Unlock()
 		m.running.Done()
@@ -77,6 +80,7 @@ func (m *Mesos) start(t *task) {
 	defer m.settle()
 	if err != nil {
 		m.end(t, mesos.TASK_FAILED, mesos.REASON_CONTAINER_LAUNCH_FAILED.Enum(), err.Error())
+		m.release(t)
 		m.running.Done()
 		return
 	}
@@ -97,11 +101,16 @@ func (m *Mesos) watch(t *task, p *process) {
 	t.process = nil // its pid is free for another process from here on
 	m.mu.Unlock()
 	status := p.reap()
-	if status.Signaled() {
-		killStrays(m.sandbox(t))
-	}
+	gone := !status.Signaled() || killStrays(m.sandbox(t))
+	gone = p.awaitGroup() && gone // the end is not reported before: what the task had is free with it
 
 	m.mu.Lock()
+	defer m.mu.Unlock()
+	if gone {
+		m.release(t)
+	} else {
+		m.withhold(t)
+	}
 	message := "Command " + describe(status)
 	switch {
 	case t.killed:
@@ -112,12 +121,10 @@ func (m *Mesos) watch(t *task, p *process) {
 		m.end(t, mesos.TASK_FAILED, mesos.REASON_COMMAND_EXECUTOR_FAILED.Enum(), message)
 	}
 	m.settle()
-	m.mu.Unlock()
-	p.awaitGroup()
 }
 
 // end is the last state of a task. Its resources are free at once, whether or
-// not its framework has acknowledged.
+// not its framework has acknowledged. (Devices: see release.)
 func (m *Mesos) end(t *task, state mesos.TaskState, reason *mesos.TaskStatus_Reason, message string) {
 	t.ended, t.killAt = true, time.Time{}
 	m.log.Debug("task ended", logkey.TaskID, t.id(), logkey.State, state.String(), logkey.Reason, message)
@@ -184,7 +191,7 @@ func (m *Mesos) command(t *task) command {
 	} else if len(c.args) == 0 {
 		c.args = []string{c.path}
 	}
-	c.env = append(append([]string(nil), m.config.Env...),
+	c.env = append(slices.Clone(m.config.Env),
 		"PWD="+sandbox,
 		"MESOS_SANDBOX="+sandbox,
 		"MESOS_DIRECTORY="+sandbox,
@@ -192,8 +199,6 @@ func (m *Mesos) command(t *task) command {
 		"MESOS_AGENT_ID="+m.agentID,
 		"MESOS_FRAMEWORK_ID="+t.framework.id,
 	)
-	for _, v := range info.GetEnvironment().GetVariables() {
-		c.env = append(c.env, fmt.Sprintf("%s=%s", v.Name, v.GetValue()))
-	}
+	c.env = withDevices(c.env, info.GetEnvironment().GetVariables(), t.devices)
 	return c
 }

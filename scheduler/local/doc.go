@@ -10,7 +10,7 @@
 //	master.go    frameworks: subscribe, take over, fail over, tear down
 //	offers.go    what is free is offered at once, unless a filter holds it back
 //	accept.go    offers become tasks; validate.go says which do not
-//	agent.go     the life of a task, process.go its processes
+//	agent.go     the life of a task, process.go its processes, gpus.go its devices
 //	updates.go   its status updates, one in flight until acknowledged
 //	reconcile.go what is known of a task
 //	clock.go     everything that happens because time has passed
@@ -27,6 +27,23 @@
 // may hear of that only when the agent sends an unacknowledged update again;
 // nothing survives Close; calls that have no meaning here
 // (inverse offers, executor messages, operation feedback) get 501.
+//
+// # GPUs
+//
+// If they are asked for, the agent offers those that `nvidia-smi -L` lists at the
+// start. Where it is missing, fails, or does not answer within 2 s, there are
+// none. A GPU that is split into MIG devices is offered as these, each for one GPU;
+// CUDA shows a program no more than one of them. If the agent's environment has
+// CUDA_VISIBLE_DEVICES, only what it names is offered, in its order; an index is
+// that of nvidia-smi (which is CUDA's own where all GPUs are alike, or with
+// CUDA_DEVICE_ORDER=PCI_BUS_ID). Two schedulers on one machine know nothing of each
+// other: this variable is how to share it out.
+//
+// Each device is one task's at a time, from the launch until the task's process
+// group is gone. The task finds the UUIDs of its own in CUDA_VISIBLE_DEVICES and
+// NVIDIA_VISIBLE_DEVICES, whatever else it or the agent was given there. For a task
+// without GPUs these are -1 and void, unless it has them among its own variables.
+// Nothing keeps a program from looking past that.
 //
 // # Processes
 //

@@ -276,7 +276,7 @@ func TestATaskThatIsKilledBeforeItStartsNeverRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	m := newMesos(testConfig(t), listener) // nothing of it runs
+	m := newMesos(testConfig(t), []string{"GPU-a"}, listener) // nothing of it runs
 	m.launch(&framework{id: "f", info: &mesos.FrameworkInfo{}}, mesos.TaskInfo{TaskID: mesos.TaskID{Value: "one"}}, m.total)
 	waiting := m.tasks[taskKey{"f", "one"}]
 	m.kill(waiting, time.Now())
@@ -284,6 +284,9 @@ func TestATaskThatIsKilledBeforeItStartsNeverRuns(t *testing.T) {
 	m.start(waiting)
 	if head := waiting.updates[0]; head.GetState() != mesos.TASK_KILLED || head.GetReason() != mesos.REASON_TASK_KILLED_DURING_LAUNCH || len(waiting.updates) != 1 {
 		t.Errorf("updates %+v, want TASK_KILLED alone", waiting.updates)
+	}
+	if m.devices.idle() != 1 {
+		t.Error("its device is not free again")
 	}
 	if m.free() != m.total {
 		t.Errorf("%v are free, want all, %v", m.free(), m.total)
@@ -374,7 +377,6 @@ func TestAConfigThatCannotWorkIsRefused(t *testing.T) {
 		"no principal":      func(c *Config) { c.Principal = "" },
 		"no cpus":           func(c *Config) { c.Resources.CPUs = 0 },
 		"negative mem":      func(c *Config) { c.Resources.Mem = -1 },
-		"half a gpu":        func(c *Config) { c.Resources.GPUs = 0.5 },
 		"no logger":         func(c *Config) { c.Logger = nil },
 	} {
 		config := testConfig(t)

@@ -25,7 +25,7 @@ type Resources struct {
 	CPUs float64 // CPUs, more than 0
 	Mem  float64 // MiB, more than 0
 	Disk float64 // MiB
-	GPUs float64 // devices, a whole number
+	GPUs bool    // the devices of this machine, for which nvidia-smi is asked: that takes a while
 }
 
 // Config says how a local Mesos is to be.
@@ -51,7 +51,7 @@ type Config struct {
 
 func (c Config) validate() error {
 	r := c.Resources
-	for _, v := range []float64{r.CPUs, r.Mem, r.Disk, r.GPUs} {
+	for _, v := range []float64{r.CPUs, r.Mem, r.Disk} {
 		if math.IsNaN(v) || v < 0 || v > maxScalar {
 			return fmt.Errorf("%w: resources %+v: each is a number from 0 to %g", ErrConfig, r, float64(maxScalar))
 		}
@@ -63,8 +63,6 @@ func (c Config) validate() error {
 		return fmt.Errorf("%w: principal and secret are both needed", ErrConfig)
 	case r.CPUs == 0 || r.Mem == 0:
 		return fmt.Errorf("%w: an agent without cpus or mem can run nothing", ErrConfig)
-	case r.GPUs != math.Trunc(r.GPUs):
-		return fmt.Errorf("%w: gpus %g is not whole", ErrConfig, r.GPUs)
 	case c.Logger == nil:
 		return fmt.Errorf("%w: a logger is needed", ErrConfig)
 	case c.HeartbeatInterval < 0:
@@ -99,6 +97,7 @@ type Mesos struct {
 	completed  []string // ids of removed frameworks, the newest last
 	offers     map[string]*openOffer
 	tasks      map[taskKey]*task
+	devices    devices
 	turn       int // of the allocator, counts offers
 	sequence   struct{ framework, offer int }
 }
@@ -123,7 +122,11 @@ func Start(ctx context.Context, config Config) (*Mesos, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for schedulers: %w", err)
 	}
-	m := newMesos(config, listener)
+	var gpus []string
+	if config.Resources.GPUs {
+		gpus = findGPUs(ctx, config.Env, config.Logger)
+	}
+	m := newMesos(config, gpus, listener)
 	m.serving.Go(func() { _ = m.server.Serve(listener) }) // ends with Close, which is its only error
 	m.loops.Go(m.runClock)
 	m.loops.Go(m.forkTasks)
@@ -132,11 +135,12 @@ func Start(ctx context.Context, config Config) (*Mesos, error) {
 }
 
 // newMesos makes a Mesos that does not run yet.
-func newMesos(config Config, listener net.Listener) *Mesos {
+func newMesos(config Config, gpus []string, listener net.Listener) *Mesos {
 	r, id := config.Resources, newUUID().String()
 	m := &Mesos{
 		config: config, log: config.Logger, id: id, agentID: id + "-S0",
-		total:    offer.Resources{CPUs: offer.FromFloat(r.CPUs), Mem: offer.FromFloat(r.Mem), Disk: offer.FromFloat(r.Disk), GPUs: offer.FromFloat(r.GPUs)},
+		total:    offer.Resources{CPUs: offer.FromFloat(r.CPUs), Mem: offer.FromFloat(r.Mem), Disk: offer.FromFloat(r.Disk), GPUs: offer.FromFloat(float64(len(gpus)))},
+		devices:  newDevices(gpus),
 		listener: listener,
 		forks:    newMailbox[*task](),
 		wake:     make(chan struct{}, 1), stop: make(chan struct{}),

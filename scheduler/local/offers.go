@@ -40,6 +40,7 @@ type filter struct {
 	until   time.Time
 }
 
+// free is what is neither in use nor offered. Devices that are withheld are in use.
 func (m *Mesos) free() offer.Resources {
 	free := m.total
 	for _, t := range m.tasks {
@@ -47,6 +48,7 @@ func (m *Mesos) free() offer.Resources {
 			free = free.Sub(t.resources)
 		}
 	}
+	free.GPUs = offer.FromFloat(float64(m.devices.idle()))
 	for _, o := range m.offers {
 		free = free.Sub(o.resources)
 	}

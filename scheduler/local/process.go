@@ -168,11 +168,15 @@ func (p *process) reap() syscall.WaitStatus {
 
 // awaitGroup waits until no process of the group runs any more, which after
 // SIGKILL takes the kernel a moment; at most 2 s, for one may hang in a device.
-func (p *process) awaitGroup() {
+func (p *process) awaitGroup() (gone bool) {
 	deadline := time.Now().Add(2 * time.Second)
-	for groupRuns(p.pid) && time.Now().Before(deadline) {
+	for groupRuns(p.pid) {
+		if time.Now().After(deadline) {
+			return false
+		}
 		time.Sleep(time.Millisecond) // the end of processes that are not our children is no event to wait for
 	}
+	return true
 }
 
 // describe says how a process ended, in the words of Mesos.

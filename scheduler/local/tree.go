@@ -57,16 +57,17 @@ func groupRuns(group int) bool {
 // it is in the tree by now: all processes that have its sandbox in their
 // environment. They start others while one looks, so it goes on until there are
 // none; at most 2 s, for one may hang in a device.
-func killStrays(sandbox string) {
+func killStrays(sandbox string) (gone bool) {
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
 		pids := strays(sandbox)
 		if len(pids) == 0 {
-			return
+			return true
 		}
 		for _, pid := range pids {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // fails only if it has ended by itself
 		}
 	}
+	return false
 }
 
 // strays lists the processes of a sandbox. The environment of a dead one is empty.

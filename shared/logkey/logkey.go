@@ -40,6 +40,7 @@ const (
 	Elapsed  = "elapsed"   // how long something took
 	Count    = "count"     // how many of what the message names
 	ExitCode = "exit_code" // of a child process
+	Devices  = "devices"   // UUIDs of GPUs
 	Signal   = "signal"    // received, or sent to a child
 )
 
