@@ -9,7 +9,7 @@ import (
 )
 
 // pages have blocks of shell commands that a newcomer types.
-var pages = []string{"README.md", "docs/configuration.md", "docs/troubleshooting.md", "examples/README.md"}
+var pages = []string{"README.md", "docs/configuration.md", "docs/troubleshooting.md", "docs/quickstart.md", "docs/moving-from-tfmesos2.md", "examples/README.md"}
 
 // shellLines returns the commands of a page's sh blocks, without their leading assignments and trailing comments.
 func shellLines(t *testing.T, page string) (lines []string) {
