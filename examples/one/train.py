@@ -1,7 +1,7 @@
 """Trains a small network in one process, with no strategy: a single worker needs no other.
 
-Nothing here knows of a cluster, so the script trains the same by hand (python3 train.py). TF_CONFIG, where it is set,
-names this one worker and no other task.
+Nothing here knows of a cluster: a task that is alone gets no TF_CONFIG, and the script trains the same by hand
+(python3 train.py).
 
     CHECKPOINT_DIR   where the checkpoint is kept (default: ./checkpoint)
 """
