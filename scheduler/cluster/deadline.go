@@ -87,8 +87,7 @@ func (d *decider) taskDeadline(t *Task) deadline {
 			return deadline{}
 		}
 		return deadline{after(latest(t.PhaseAt, d.Framework.RegisteredAt), limits.Resources), func() {
-			d.end(ExitNoResources, fmt.Sprintf("no resources for %s within %s: %s", t.Name, limits.Resources, t.Why))
-			d.noteTask(t, "no_resources", t.Why, true)
+			d.end(ExitNoResources, fmt.Sprintf("no resources within %s: %s", limits.Resources, d.Why)) // which names the task that is short
 		}}
 	case t.Phase == TaskStaging:
 		return deadline{after(t.LaunchedAt, limits.Staging), fail(limits.Staging, "Mesos did not start it")}

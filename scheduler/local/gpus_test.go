@@ -58,7 +58,7 @@ func (c *client) gpuTask(id, script string, gpus float64, env ...mesos.Environme
 
 const sayDevices = `echo "$CUDA_VISIBLE_DEVICES $NVIDIA_VISIBLE_DEVICES"`
 
-func TestEachTaskIsToldOfDevicesOfItsOwn(t *testing.T) {
+func TestKnownFault029EachTaskIsToldOfDevicesOfItsOwn(t *testing.T) {
 	m := startMesos(t, withSMI(t, listOf(4), "CUDA_VISIBLE_DEVICES=3,1,0", "NVIDIA_VISIBLE_DEVICES=all"))
 	c := subscribe(t, m, modern, gpuAware)
 	o := c.offer()
