@@ -64,15 +64,16 @@ test-tensorflow-versions: ## tries servers on every TensorFlow from 2.12 on that
 	@PYTHON=$(PYTHON) go test -v -count=1 -tags tfversions -timeout 3h ./integration/tfversions
 
 .PHONY: venv
-venv: ## makes .venv with the TensorFlow of examples/requirements.txt, once
+venv: ## makes .venv with the TensorFlow and the tf_keras of the examples, once
 venv: $(if $(TFMESOS_TEST_PYTHON),,.venv/.complete)
 	@:
 
-.venv/.complete: examples/requirements.txt
+.venv/.complete: examples/requirements.txt examples/keras/requirements.txt
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "make venv: $(PYTHON) cannot make virtual environments (Debian: apt-get install python3 python3-venv), and TFMESOS_TEST_PYTHON names no Python with TensorFlow"; exit 1; }
-	@echo "make venv: installing $$(cat $<) with pip into .venv (once; about 1.6 GB on disk)"
+	@echo "make venv: installing $$(grep -hv '^\#' $^ | paste -sd ' ') with pip into .venv (once; about 1.6 GB on disk)"
 	@$(PYTHON) -m venv .venv
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check -r examples/requirements.txt
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r examples/keras/requirements.txt
 	@touch $@
 
 .PHONY: packages
