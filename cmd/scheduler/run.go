@@ -46,6 +46,9 @@ func (r *runCommand) Run(inv *invocation) error {
 	if err := r.check(); err != nil {
 		return err
 	}
+	if r.Local && r.Spec == "" {
+		standHere(&spec)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	signals := make(chan os.Signal, 4)
@@ -66,6 +69,16 @@ func (r *runCommand) Run(inv *invocation) error {
 		return err
 	}
 	return h.live(ctx)
+}
+
+// standHere lets programs that were typed on the command line run where it was typed, as they would without us. Those of a
+// spec run in their sandboxes, as on an agent.
+func standHere(spec *cluster.Spec) {
+	for i := range spec.Jobs {
+		if job := &spec.Jobs[i]; len(job.Command) > 0 && job.Workdir == "" {
+			job.Workdir = spec.Dir
+		}
+	}
 }
 
 // stopFor says how a signal ends a run.
