@@ -88,8 +88,11 @@ func Plan(w io.Writer, spec *cluster.Spec) {
 	fmt.Fprintf(w, "%s: %d tasks\n", spec.Name, len(spec.TaskNames()))
 	for _, job := range spec.Jobs {
 		does := "tf.distribute.Server"
-		if len(job.Command) > 0 {
+		switch {
+		case len(job.Command) > 0:
 			does = strings.Join(job.Command, " ")
+		case len(job.Entrypoint) > 0:
+			does = strings.Join(job.Entrypoint, " ")
 		}
 		if job.Side {
 			does += " (side)"
@@ -99,5 +102,8 @@ func Plan(w io.Writer, spec *cluster.Spec) {
 			image = "no image"
 		}
 		fmt.Fprintf(w, "  %-12s %3d × (%s)  %s  %s\n", job.Name, job.Num, job.Resources, image, oneLine(does))
+	}
+	if len(spec.Driver) > 0 {
+		fmt.Fprintf(w, "  driver, here: %s\n", oneLine(strings.Join(spec.Driver, " ")))
 	}
 }

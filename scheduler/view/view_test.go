@@ -150,7 +150,7 @@ func TestStatusOfAnEndedRunHasItsCodeAndNoClocks(t *testing.T) {
 
 func TestPlanShowsWhatWouldRun(t *testing.T) {
 	size := offer.Resources{CPUs: 500, Mem: 1024000}
-	spec := cluster.Spec{Name: "ctr", Jobs: []cluster.Job{
+	spec := cluster.Spec{Name: "ctr", Driver: []string{"python", "plus.py"}, Jobs: []cluster.Job{
 		{Name: "chief", Num: 1, Resources: size, Command: []string{"/bin/sh", "-c", "python train.py"}, Image: "tensorflow/tensorflow:2.21.0"},
 		{Name: "worker", Num: 12, Resources: size},
 		{Name: "tensorboard", Num: 1, Resources: size, Command: []string{"tensorboard"}, Side: true},
@@ -158,7 +158,8 @@ func TestPlanShowsWhatWouldRun(t *testing.T) {
 	want := "ctr: 14 tasks\n" +
 		"  chief          1 × (cpus 0.5, mem 1024)  tensorflow/tensorflow:2.21.0  /bin/sh -c python train.py\n" +
 		"  worker        12 × (cpus 0.5, mem 1024)  no image  tf.distribute.Server\n" +
-		"  tensorboard    1 × (cpus 0.5, mem 1024)  no image  tensorboard (side)\n"
+		"  tensorboard    1 × (cpus 0.5, mem 1024)  no image  tensorboard (side)\n" +
+		"  driver, here: python plus.py\n"
 	var got bytes.Buffer
 	Plan(&got, &spec)
 	if diff := cmp.Diff(want, got.String()); diff != "" {
