@@ -59,6 +59,14 @@ mesos: packages ## starts a real Mesos master and agent on this machine, until C
 bench: build venv ## measures how fast clusters start
 	@go run ./bench
 
+.PHONY: wheel
+wheel: build ## builds the Python package tfmesos3 with both programs in it, a wheel in dist/
+	@rm -f dist/tfmesos3-*.whl; work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; \
+	cp -r python "$$work/python"; mkdir "$$work/python/tfmesos3/bin"; cp bin/scheduler bin/sidecar "$$work/python/tfmesos3/bin"; \
+	$(PYTHON) -m venv "$$work/venv"; \
+	"$$work/venv/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist "$$work/python"; \
+	ls dist/tfmesos3-*.whl
+
 .PHONY: test-tensorflow-versions
 test-tensorflow-versions: ## tries servers on every TensorFlow from 2.12 on that pip has; about 1.5 GB each, which stay in .cache/tfversions
 	@PYTHON=$(PYTHON) go test -v -count=1 -tags tfversions -timeout 3h ./integration/tfversions

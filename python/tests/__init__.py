@@ -1,0 +1,1 @@
+"""Tests of tfmesos3 that need neither TensorFlow nor the real scheduler."""

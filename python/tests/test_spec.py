@@ -1,0 +1,108 @@
+"""What the scheduler is asked for."""
+import unittest
+
+from tfmesos3 import Job, UnsupportedError, _spec
+
+
+def refuse(jobs=(Job("worker", 1),), environ=None, master="", **given):
+    arguments = dict.fromkeys(("containerizer_type", "force_pull_image", "fetcher", "gpu_vendor", "extra_config", "verify_ssl"))
+    _spec.refuse_what_is_not_done(list(jobs), environ or {}, master, **{**arguments, **given})
+
+
+class Spec(unittest.TestCase):
+    def test_jobs_may_be_a_job_a_dict_or_a_list_of_both(self):
+        ps, worker = Job("ps", 1), Job("worker", 2, cpus=4, mem=2048, gpus=1)
+        for given, want in (
+            (ps, [ps]),
+            ({"name": "ps", "num": 1}, [ps]),
+            ([{"name": "ps", "num": 1}, worker], [ps, worker]),
+            ((job for job in (ps, worker)), [ps, worker]),
+        ):
+            self.assertEqual(_spec.job_list(given), want)
+
+    def test_a_job_has_the_defaults_and_the_order_of_tfmesos2(self):
+        self.assertEqual(vars(Job("worker", 2)), {"name": "worker", "num": 2, "cpus": 1.0, "mem": 1024.0, "gpus": 0, "start": 0})
+        self.assertEqual(Job("worker", 2, 3, 4, 5, 0), Job("worker", 2, cpus=3, mem=4, gpus=5))
+
+    def test_an_unknown_field_of_a_job_is_named(self):
+        with self.assertRaisesRegex(TypeError, "memory"):
+            _spec.job_list({"name": "ps", "num": 1, "memory": 5})
+
+    def test_a_spec_has_only_what_was_given(self):
+        self.assertEqual(
+            _spec.build("x", [Job("ps", 1)], None, None, None), {"name": "x", "jobs": [{"name": "ps", "num": 1, "cpus": 1, "mem": 1024, "gpus": 0}]}
+        )
+
+    def test_volumes_and_variables_become_those_of_the_spec(self):
+        spec = _spec.build("x", [Job("ps", 1, 0.5)], {"/nfs": "/data"}, {"LEVEL": 2, "KEY": None, "PYTHONPATH": "/x"}, "MESOS")
+        self.assertEqual(spec["volumes"], ["/nfs:/data"])
+        self.assertEqual(spec["env"], {"LEVEL": "2", "KEY": None})
+        self.assertEqual(spec["containerizer"], "MESOS")
+        self.assertEqual(spec["jobs"][0]["cpus"], 0.5)
+
+
+class Refusals(unittest.TestCase):
+    def test_what_is_not_done_is_refused_by_the_name_of_its_argument(self):
+        gpus, https = [Job("worker", 1, gpus=1)], "https://m:5050"
+        for argument, given in (
+            ("force_pull_image", {"force_pull_image": True}),
+            ("fetcher", {"fetcher": {"http://h/x.tgz": True}}),
+            ("extra_config", {"extra_config": {"a": 1}}),
+            ("gpu_vendor", {"gpu_vendor": "amd", "jobs": gpus}),
+            ("gpu_vendor", {"gpu_vendor": "nvidia", "jobs": gpus, "master": "m:5050"}),
+            ("verify_ssl", {"verify_ssl": False, "master": https}),
+            ("MESOS_VERIFY_SSL", {"environ": {"MESOS_VERIFY_SSL": "false"}, "master": https}),
+        ):
+            with self.subTest(argument, given=given), self.assertRaisesRegex(UnsupportedError, f"^{argument}: ") as caught:
+                refuse(**given)
+            self.assertEqual(caught.exception.argument, argument)
+            self.assertIsInstance(caught.exception, ValueError)
+
+    def test_what_asks_for_nothing_more_than_is_done_is_taken(self):
+        gpus = [Job("worker", 1, gpus=1)]
+        for given in (
+            {},
+            {"force_pull_image": False, "fetcher": {}, "extra_config": {}, "verify_ssl": True},
+            {"gpu_vendor": "amd"},
+            {"gpu_vendor": "nvidia", "jobs": gpus},
+            {"gpu_vendor": "nvidia", "jobs": gpus, "master": "m:5050", "containerizer_type": "MESOS"},
+            {"verify_ssl": False, "master": "m:5050"},
+            {"verify_ssl": True, "master": "https://m:5050", "environ": {"MESOS_VERIFY_SSL": "false"}},
+        ):
+            with self.subTest(given=given):
+                refuse(**given)
+
+    def test_a_start_above_0_is_refused(self):
+        with self.assertRaisesRegex(UnsupportedError, "start: job worker begins at 2"):
+            _spec.build("x", [Job("worker", 4, start=2)], None, None, None)
+
+
+class Master(unittest.TestCase):
+    def test_the_master_is_the_argument_else_the_variable_else_this_machine(self):
+        for given, environ, want in (
+            (None, {}, ""),
+            (None, {"MESOS_MASTER": "m:5050"}, "m:5050"),
+            ("n:5050", {"MESOS_MASTER": "m:5050"}, "n:5050"),
+            ("", {"MESOS_MASTER": "m:5050"}, ""),
+            (None, {"MESOS_MASTER": "m:5050", "TFMESOS_LOCAL": "1"}, ""),
+            ("n:5050", {"TFMESOS_LOCAL": "1"}, "n:5050"),
+            (None, {"MESOS_MASTER": "m:5050", "MESOS_SSL": "true"}, "https://m:5050"),
+            (None, {"MESOS_MASTER": "http://m:5050", "MESOS_SSL": "true"}, "http://m:5050"),
+            (None, {"MESOS_MASTER": "m:5050", "MESOS_SSL": "False"}, "m:5050"),
+        ):
+            with self.subTest(given=given, environ=environ):
+                self.assertEqual(_spec.master_address(given, environ), want)
+
+    def test_the_scheduler_learns_the_master_once(self):
+        environ = {"MESOS_MASTER": "m:5050", "MESOS_SSL": "true", "MESOS_USERNAME": "u", "PATH": "/bin", "TFMESOS_CLUSTER_FILE": "/x"}
+        self.assertEqual(
+            _spec.environment(environ, "https://m:5050", "/venv/bin/python"),
+            {"MESOS_MASTER": "https://m:5050", "MESOS_USERNAME": "u", "PATH": "/bin"},
+        )
+
+    def test_tasks_on_this_machine_find_the_python_of_the_script_first(self):
+        self.assertEqual(_spec.environment({"PATH": "/bin"}, "", "/venv/bin/python"), {"PATH": "/venv/bin:/bin"})
+
+    def test_where_tasks_call_is_said_only_where_they_are_elsewhere(self):
+        self.assertEqual(_spec.flags(False, "10.0.0.9", 12000), ["--advertise", "10.0.0.9", "--port", "12000"])
+        self.assertEqual(_spec.flags(True, "10.0.0.9", None), ["--local"])

@@ -1,0 +1,135 @@
+"""From the arguments of cluster() to the scheduler's spec and flags. Starts nothing and reads no files."""
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Any, Iterable, List, Mapping, Optional, Union
+
+from ._errors import UnsupportedError
+
+
+@dataclasses.dataclass
+class Job:
+    """A number of like tasks, each a tf.distribute.Server.
+
+    name: the name TensorFlow knows them by, as in /job:worker/task:0; num: how many; cpus, mem (in MiB) and gpus: what each gets.
+    start is there because tfmesos2 has it; indexes begin at 0, and so must it.
+    """
+
+    name: str
+    num: int
+    cpus: float = 1.0
+    mem: float = 1024.0
+    gpus: float = 0
+    start: int = 0
+
+
+Jobs = Union[Job, Mapping[str, Any], Iterable[Union[Job, Mapping[str, Any]]]]
+
+
+def job_list(jobs: Jobs) -> List[Job]:
+    """Returns one job or many, each given as a Job or as its arguments, as a list of Jobs."""
+    if isinstance(jobs, (Job, Mapping)):
+        jobs = [jobs]
+    return [job if isinstance(job, Job) else Job(**job) for job in jobs]
+
+
+def build(
+    name: str,
+    jobs: List[Job],
+    volumes: Optional[Mapping[str, str]],
+    env: Optional[Mapping[str, object]],
+    containerizer_type: Optional[str],
+) -> dict[str, Any]:
+    """Returns the spec of a cluster of servers, for the scheduler to judge: it knows all the rules, and says what breaks one."""
+    spec: dict[str, Any] = {"name": name, "jobs": [_job(job) for job in jobs]}
+    if containerizer_type is not None:
+        spec["containerizer"] = containerizer_type
+    if volumes:
+        spec["volumes"] = [f"{host}:{container}" for host, container in volumes.items()]
+    if env:
+        # What runs in the tasks is not this Python: its paths would mislead theirs. tfmesos2 leaves this one out, too.
+        spec["env"] = {key: _text(value) for key, value in env.items() if key != "PYTHONPATH"}
+    return spec
+
+
+def _job(job: Job) -> dict[str, Any]:
+    if job.start != 0:
+        raise UnsupportedError("start", f"job {job.name} begins at {job.start}: indexes of tasks begin at 0")
+    return {"name": job.name, "num": job.num, "cpus": _number(job.cpus), "mem": _number(job.mem), "gpus": _number(job.gpus)}
+
+
+def _number(value: float) -> float:
+    """Writes 2.0 as 2, which is a whole number to everybody."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _text(value: object) -> Optional[str]:
+    """None stays None: the scheduler then takes the value of its own environment, which is ours."""
+    return None if value is None else str(value)
+
+
+def refuse_what_is_not_done(
+    jobs: List[Job],
+    environ: Mapping[str, str],
+    master: str,
+    containerizer_type: Optional[str],
+    force_pull_image: bool,
+    fetcher: Optional[Mapping[str, object]],
+    gpu_vendor: Optional[str],
+    extra_config: Optional[Mapping[str, object]],
+    verify_ssl: Optional[bool],
+) -> None:
+    """Raises UnsupportedError for the first argument whose effect in tfmesos2 this version does not have."""
+    docker = (containerizer_type or environ.get("TFMESOS_CONTAINERIZER") or "DOCKER") == "DOCKER"
+    if force_pull_image:
+        raise UnsupportedError("force_pull_image", "images are pulled when an agent does not have them; give a new image a new tag")
+    if fetcher:
+        raise UnsupportedError("fetcher", "this version fetches no files for tasks; put them into the image or on a shared volume")
+    if extra_config:
+        raise UnsupportedError("extra_config", "it had no effect in tfmesos2, and has none here; leave it out")
+    if gpu_vendor is not None and any(job.gpus for job in jobs):
+        if gpu_vendor != "nvidia":
+            raise UnsupportedError("gpu_vendor", f"{gpu_vendor}: this version gives tasks devices of nvidia alone")
+        if master and docker:
+            raise UnsupportedError("gpu_vendor", "with DOCKER nothing gives a container its devices; use containerizer_type='MESOS'")
+    if master.startswith("https://"):
+        if verify_ssl is None and not switched_on(environ.get("MESOS_VERIFY_SSL", "true")):
+            raise UnsupportedError("MESOS_VERIFY_SSL", "certificates are always verified; make the machine trust the master's CA")
+        if verify_ssl is not None and not verify_ssl:
+            raise UnsupportedError("verify_ssl", "certificates are always verified; make the machine trust the master's CA")
+
+
+def switched_on(value: str) -> bool:
+    """Reads a switch as the scheduler does: what does not say no is a yes."""
+    return value.strip().lower() not in ("", "0", "false", "no", "off")
+
+
+def master_address(master: Optional[str], environ: Mapping[str, str]) -> str:
+    """Returns where the Mesos master is, with https:// where MESOS_SSL wants it, or "" to run on this machine."""
+    if switched_on(environ.get("TFMESOS_LOCAL", "")) and master is None:
+        return ""
+    master = (environ.get("MESOS_MASTER", "") if master is None else master).strip()
+    if master and "://" not in master and switched_on(environ.get("MESOS_SSL", "")):
+        return "https://" + master
+    return master
+
+
+def flags(local: bool, client_ip: Optional[str], port: Optional[int]) -> List[str]:
+    """Returns the flags of `scheduler run` that stand for arguments. On one machine all calls go over its loopback."""
+    given = ["--local"] if local else []
+    if client_ip is not None and not local:
+        given += ["--advertise", client_ip]
+    if port is not None:
+        given += ["--port", str(port)]
+    return given
+
+
+def environment(environ: Mapping[str, str], master: str, python: str) -> dict[str, str]:
+    """Returns the environ of the scheduler: ours, with the master said once, and for tasks on this machine our Python first."""
+    env = {key: value for key, value in environ.items() if key not in ("MESOS_MASTER", "MESOS_SSL", "TFMESOS_LOCAL", "TFMESOS_CLUSTER_FILE")}
+    if master:
+        env["MESOS_MASTER"] = master
+    elif python:
+        env["PATH"] = os.pathsep.join(filter(None, [os.path.dirname(python), env.get("PATH", "")]))
+    return env
