@@ -61,12 +61,13 @@ type outbox struct {
 
 // child is what is known of the child. At most one is started in a sidecar's life.
 type child struct {
-	asked      bool // a Start was returned
-	alive      bool // from ChildStarted to ChildExited
-	tree       bool // from ChildStarted to TreeEmpty
-	configured bool // server mode: it got its Configure
-	missing    bool // Python said that there is no TensorFlow
-	served     bool // something answered at the port
+	asked      bool     // a Start was returned
+	alive      bool     // from ChildStarted to ChildExited
+	tree       bool     // from ChildStarted to TreeEmpty
+	configured bool     // server mode: it got its Configure
+	missing    bool     // Python said that there is no TensorFlow
+	served     bool     // something answered at the port
+	early      []Signal // for the child, received before ChildStarted
 }
 
 // end is how the sidecar leaves.
@@ -94,7 +95,7 @@ func Step(b Boot, ev Event, now time.Time) (Boot, []Action) {
 	if b.Phase == Done {
 		return b, nil
 	}
-	b.outbox.reports = slices.Clone(b.outbox.reports)
+	b.outbox.reports, b.child.early = slices.Clone(b.outbox.reports), slices.Clone(b.child.early)
 	m := machine{Boot: b, now: now}
 	m.take(ev)
 	m.passTime()

@@ -51,6 +51,10 @@ func (m *machine) startCommand() {
 
 func (m *machine) childStarted() {
 	m.child.alive, m.child.tree = true, true
+	for _, s := range m.child.early {
+		m.act(Forward{s})
+	}
+	m.child.early = nil
 	if m.end.cause != "" { // told to end in between
 		m.act(EndTree{})
 		return
@@ -92,9 +96,12 @@ func (m *machine) answered() {
 // signalled ends the child at the first TERM or INT and kills it at the second; other signals are the child's.
 func (m *machine) signalled(s Signal) {
 	if s != TERM && s != INT {
-		if m.child.alive {
+		switch {
+		case m.child.alive:
 			m.act(Forward{s})
-		} else {
+		case m.child.asked && m.end.cause == "": // it may run already, and ChildStarted be on its way
+			m.child.early = append(m.child.early, s)
+		default:
 			m.note("got " + string(s) + " and there is no program to pass it on to")
 		}
 		return
