@@ -211,10 +211,10 @@ func (h *house) redraw(ctx context.Context) error {
 
 // observe shows and logs what the loop has published.
 func (h *house) observe(c *cluster.Cluster, notes []cluster.Note) {
-	h.terminal.Observe(c, notes)
 	if slices.ContainsFunc(notes, func(n cluster.Note) bool { return n.Kind == "ready" }) {
-		h.writeClusterFile(c)
+		h.writeClusterFile(c) // first: who reads that all is ready, looks for the file
 	}
+	h.terminal.Observe(c, notes)
 	h.events = append(h.events, eventStatuses(notes, time.Now())...)
 	if h.run.LogFormat != "json" {
 		return
