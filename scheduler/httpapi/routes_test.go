@@ -128,61 +128,6 @@ func TestAStuckStoreIsToldAfterAWhile(t *testing.T) {
 	a.want(a.call(asTask(worker0), "PUT", path(callback.PathRegistration, worker0), `{"port": 1}`), 503, "registration")
 }
 
-// The table of the routes that tfmesos2 has.
-func TestTheRoutesOfTfmesos2(t *testing.T) {
-	l := newLoop(2)
-	a := serve(t, l)
-	port := func(id, port string) string { return "/v0/task/" + id + "/port/" + port }
-	mine, other := idOf(worker1, 2), idOf(worker0, 2)
-	a.want(a.call(asTask(worker1), "GET", "/v0/status", ""), 204, "status before cluster_def")
-	job := a.call(asTask(worker1), "GET", "/v0/task/"+mine+"/job", "")
-	if want := `{"job_name":"worker","task_index":1,"cpus":0.5,"mem":1024,"gpus":2,"cluster_def":{}}`; job.body != want {
-		t.Errorf("job before cluster_def: %s, want %s", job.body, want)
-	}
-	a.want(a.call(asTask(worker1), "PUT", port(mine, "4000"), ""), 200, "port")
-	a.want(a.call(asTask(worker1), "PUT", port(mine, "4000"), ""), 200, "port again")
-	if n := len(l.submitted()); n != 1 {
-		t.Errorf("the same port twice was stored %d times, want once", n)
-	}
-	a.want(a.call(asOperator, "PUT", port("x", "4000"), ""), 404, "port of an unknown task")
-	a.want(a.call(asTask(worker1), "PUT", port(other, "4000"), ""), 403, "port of another task")
-	a.want(a.call(asTask(worker1), "PUT", port("x", "4000"), ""), 403, "port of an unknown task, asked by a task")
-	a.want(a.call(asTask(worker1), "GET", "/v0/task/"+other+"/job", ""), 403, "job of another task")
-	a.want(a.call(asTask(worker1), "PUT", "/v0/task/"+mine, ""), 200, "initialised")
-	a.want(a.call(asOperator, "PUT", "/v0/task/x", ""), 404, "unknown task initialised")
-	a.want(a.call(asOperator, "GET", "/v0/download/train.py", ""), 404, "download")
-	if got := a.call(asOperator, "GET", "/v0/task/x/job", ""); got.status != 200 || got.body != "" {
-		t.Errorf("job of an unknown task: %d %q, want 200 and nothing", got.status, got.body)
-	}
-
-	l.change(complete)
-	if got := a.call(asTask(worker1), "GET", "/v0/status", ""); got.status != 200 || got.body != "ok" {
-		t.Errorf("status when all is up: %d %q, want 200 ok", got.status, got.body)
-	}
-	l.change(func(c *cluster.Cluster) { c.Task(ps0).State = cluster.TaskStateLost })
-	a.want(a.call(asTask(worker1), "GET", "/v0/status", ""), 204, "status without the ps")
-}
-
-// Known fault 82: job and TF_CONFIG have the same cluster, in which only the evaluator sees the evaluator.
-func TestKnownFault082JobHasTheClusterOfTFConfig(t *testing.T) {
-	l := newLoop(12)
-	l.change(complete)
-	a := serve(t, l)
-	for _, task := range l.current.Tasks {
-		job := parse[callback.V0Job](t, a.call(asTask(task.Name), "GET", path(callback.PathV0Job, task.Name), "").body)
-		want, err := tf.ConfigFor(l.current.ClusterDef, task.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want.Cluster, job.ClusterDef); diff != "" {
-			t.Errorf("cluster_def of %s (-want +got):\n%s", task.Name, diff)
-		}
-		if got := job.ClusterDef[job.JobName][job.TaskIndex]; got != tf.JoinAddress(task.Address, task.Port) {
-			t.Errorf("%s stands in its cluster_def with %s, want port %d", task.Name, got, task.Port)
-		}
-	}
-}
-
 // Known fault 71: what an earlier launch says late changes nothing, and it learns that it is over.
 func TestKnownFault071AnEarlierLaunchIsTold(t *testing.T) {
 	a := serve(t, newLoop(2))

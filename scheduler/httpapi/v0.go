@@ -12,7 +12,7 @@ import (
 )
 
 // v0Status says "ok" only when the job can be read: tfmesos2's sidecar reads it once, right after the first "ok", and dies
-// of an empty cluster_def.
+// of an empty cluster_def. A side task is no part of that cluster, and may be over long before the others begin.
 func (s *Server) v0Status(_ context.Context, r *request) error {
 	c, _ := s.source.Snapshot()
 	if c.ClusterDef == nil {
@@ -20,7 +20,11 @@ func (s *Server) v0Status(_ context.Context, r *request) error {
 		return nil
 	}
 	for i := range c.Tasks {
-		if c.Tasks[i].State != cluster.TaskStateRunning {
+		t := &c.Tasks[i]
+		if job := c.Spec.Job(t.Name.JobName); job != nil && job.Side {
+			continue
+		}
+		if t.State != cluster.TaskStateRunning {
 			r.SetStatusCode(fasthttp.StatusNoContent)
 			return nil
 		}
