@@ -14,6 +14,9 @@ STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PYTHON ?= python3
 TENSORFLOW_PYTHON := $(or $(TFMESOS_TEST_PYTHON),$(CURDIR)/.venv/bin/python)
 
+# Where the wheel goes.
+DIST ?= dist
+
 # Debian packages of the tests, beside what a Go programmer has.
 PACKAGES = redis-server $(shell grep -v '^\#' integration/mesos/packages.txt)
 
@@ -60,12 +63,13 @@ bench: build venv ## measures how fast clusters start
 	@go run ./bench
 
 .PHONY: wheel
-wheel: build ## builds the Python package tfmesos3 with both programs in it, a wheel in dist/
-	@rm -f dist/tfmesos3-*.whl; work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; \
-	cp -r python "$$work/python"; mkdir "$$work/python/tfmesos3/bin"; cp bin/scheduler bin/sidecar "$$work/python/tfmesos3/bin"; \
-	$(PYTHON) -m venv "$$work/venv"; \
-	"$$work/venv/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist "$$work/python"; \
-	ls dist/tfmesos3-*.whl
+wheel: ## builds the Python package tfmesos3 with both programs in it, a wheel in dist/ (or in DIST)
+	@work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; \
+	cp -r python "$$work/python"; mkdir "$$work/python/tfmesos3/bin"; \
+	$(GOBUILD) -o "$$work/python/tfmesos3/bin/" ./cmd/scheduler ./cmd/sidecar; \
+	$(PYTHON) -m venv "$$work/venv"; rm -f $(DIST)/tfmesos3-*.whl; \
+	"$$work/venv/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $(DIST) "$$work/python"; \
+	ls $(DIST)/tfmesos3-*.whl
 
 .PHONY: test-tensorflow-versions
 test-tensorflow-versions: ## tries servers on every TensorFlow from 2.12 on that pip has; about 1.5 GB each, which stay in .cache/tfversions

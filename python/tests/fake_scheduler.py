@@ -32,8 +32,10 @@ def end(code: int, why: str) -> None:
     if os.path.exists(path):
         os.remove(path)
     say(f"x: {why}; exit code {code}")
-    with open(os.path.join(folder, "ended"), "w") as file:
+    ended = os.path.join(folder, "ended")
+    with open(ended + ".new", "w") as file:
         file.write(str(code))
+    os.rename(ended + ".new", ended)
     sys.exit(code)
 
 
@@ -54,6 +56,7 @@ if mode == "crash":
 signals = {signal.SIGTERM}
 signal.pthread_sigmask(signal.SIG_BLOCK, signals)
 say('x: state: redis-cli -u redis://default:secret@127.0.0.1:1/0 HGETALL "tfmesos:{x}:tasks"')
+say("00:47:11.650 ps:0       starting: launched on localhost")
 say('time=now level=WARN msg="the master is slow"')
 print("worker:0 | a line of a task", flush=True)
 if mode != "never":

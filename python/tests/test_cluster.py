@@ -109,6 +109,7 @@ class Life(WithFake):
                 pass
             log = self.log.getvalue()
             self.assertIn('WARNING time=now level=WARN msg="the master is slow"', log)
+            self.assertIn("INFO ps:0       starting: launched on localhost", log)
             self.assertEqual("DEBUG worker:0 | a line of a task" in log, output, log)
             self.assertEqual("secret@" in log, output, log)
 
@@ -192,6 +193,13 @@ class Failures(WithFake):
         self.assertRaises(UnsupportedError, cluster, JOBS, fetcher={"http://h/x": True})
         self.assertRaises(TypeError, cluster, JOBS, no_such_argument=1)
         self.assertFalse(os.path.exists(self.path("given.json")))
+
+    def test_a_scheduler_that_has_ended_has_no_guard_any_more(self):
+        os.environ["FAKE"] = "refuse"
+        c = cluster(JOBS)
+        self.assertRaises(SchedulerError, c.wait_until_ready)
+        self.assertEqual(c._child._guard.returncode, 0, "it would end whoever gets the pid next")
+        c.shutdown()
 
     def test_without_a_scheduler_it_says_how_to_get_one(self):
         os.environ["TFMESOS_SCHEDULER"] = "/no/such/program"

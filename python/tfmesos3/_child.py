@@ -27,6 +27,7 @@ _GUARD = 'read -r _ || { kill -TERM "$1"; cat <&1 >/dev/null; rm -f "$2/cluster.
 
 _TASK_OUTPUT = re.compile(r"[A-Za-z]\w*:\d+ +\| ")
 _PLACE_IN_SPEC = re.compile(r"standard input:\d+:\d+: ")
+_TIME = re.compile(r"\d\d:\d\d:\d\d\.\d{3} ")
 _EXIT_CODE = re.compile(r"; exit code \d+$")
 
 
@@ -90,7 +91,7 @@ class Child:
             for line in lines:
                 line = line.rstrip()
                 self._lines.append(line)
-                logger.log(level_of(line), "%s", line)
+                logger.log(level_of(line), "%s", without_time(line))  # a log has times of its own
 
     def wait(self, timeout: float) -> bool:
         """Waits for the end of the scheduler, for at most this many seconds, and says whether it has come."""
@@ -98,22 +99,26 @@ class Child:
             self._process.wait(timeout)
         except subprocess.TimeoutExpired:
             return False
+        self._dismiss_guard()
         return True
 
     def ended(self) -> bool:
         """Says whether the scheduler has ended."""
-        return self._process.poll() is not None
+        if self._process.poll() is None:
+            return False
+        self._dismiss_guard()
+        return True
 
     def last_line(self) -> str:
         """Returns what the scheduler said last, without the output of tasks."""
-        return last_line(list(self._lines))
+        return without_time(last_line(list(self._lines)))
 
     def error(self) -> SchedulerError:
         """Returns why the scheduler has ended, in its own words."""
         self._reader.join(_LAST_WORDS)
         lines = list(self._lines)
         last = last_line(lines)
-        problems = [_PLACE_IN_SPEC.sub("", line, count=1) for line in lines if _PLACE_IN_SPEC.match(line)]
+        problems = [line[match.end() :] for line in lines if (match := _PLACE_IN_SPEC.match(line))]
         if not _EXIT_CODE.search(last):
             last = f"{last or 'the scheduler ended without a word'}; exit code {self._process.returncode}"
         return SchedulerError("\n".join([*problems, last]), self._process.returncode, last, lines)
@@ -125,11 +130,13 @@ class Child:
                 break
             end()
             self.wait(patience)
-        self._dismiss_guard()
         self._reader.join(_LAST_WORDS)
 
     def _dismiss_guard(self) -> None:
+        """Lets the guard go as soon as the scheduler is known to have ended: from then on its pid may be another's."""
         assert self._guard.stdin is not None
+        if self._guard.stdin.closed:
+            return
         try:
             with self._guard.stdin as stdin:
                 stdin.write(b"\n")
@@ -146,6 +153,12 @@ def level_of(line: str) -> int:
     if " level=ERROR " in line:
         return logging.ERROR
     return logging.WARNING if " level=WARN " in line else logging.INFO
+
+
+def without_time(line: str) -> str:
+    """Returns a line of the scheduler without the time at its beginning."""
+    match = _TIME.match(line)
+    return line[match.end() :] if match else line
 
 
 def last_line(lines: List[str]) -> str:
