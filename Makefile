@@ -99,5 +99,5 @@ packages: ## installs the Debian packages that tests need, as root only
 	log=$$(apt-get update -qq 2>&1 && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing 2>&1) || { echo "$$log" | tail -5; exit 1; }
 
 .PHONY: clean
-clean: ## removes what make has made: bin and .venv
-	@rm -rf bin .venv
+clean: ## removes what make has made: bin, dist and .venv
+	@rm -rf bin dist .venv

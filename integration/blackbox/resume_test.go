@@ -5,6 +5,7 @@ package blackbox_test
 import (
 	"bufio"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os/exec"
 	"slices"
@@ -72,6 +73,20 @@ func (r *run) taskIDs() (ids []string) {
 	return ids
 }
 
+// ownPort is a free port below those that the system hands out, so that nobody else takes it while no scheduler has it.
+func ownPort(t *testing.T) string {
+	for {
+		port := fmt.Sprint(12_000 + rand.N(8_000))
+		if free, err := net.Listen("tcp", ":"+port); err == nil {
+			free.Close()
+			return port
+		}
+		if t.Context().Err() != nil {
+			t.Fatal("no port is free")
+		}
+	}
+}
+
 // again runs the command of a run once more, as a user would who presses arrow up.
 func (r *run) again() *run {
 	r.t.Helper()
@@ -136,7 +151,7 @@ func TestAKilledSchedulerResumesAtAnyMoment(t *testing.T) {
 	for _, moment := range []string{"registered with master", "launched on", "port [0-9]", "program started", "all 2 tasks ready"} {
 		t.Run("after "+moment, func(t *testing.T) {
 			end := t.TempDir() + "/end"
-			r := p.start(t, "--redis", redis, "--worker", "2", "--", "sh", "-c", counting, "sh", end)
+			r := p.start(t, "--port", ownPort(t), "--redis", redis, "--worker", "2", "--", "sh", "-c", counting, "sh", end)
 			framework := r.awaits(`registered with master .* as framework (\S+)$`)[1]
 			r.awaits(moment)
 			r.signal(syscall.SIGKILL)
@@ -158,7 +173,7 @@ func TestAKilledSchedulerResumesAtAnyMoment(t *testing.T) {
 func TestANameBelongsToTheRunThatHasIt(t *testing.T) {
 	t.Parallel()
 	p, redis := onMesos(t, local().path), startRedis(t)
-	r := p.start(t, "--redis", redis, "--worker", "2", "--", "sleep", "1000")
+	r := p.start(t, "--port", ownPort(t), "--redis", redis, "--worker", "2", "--", "sleep", "1000")
 	r.awaits("all 2 tasks ready")
 	other := func() *run {
 		other := p.startNamed(t, r.name, t.TempDir(), "--redis", redis, "--worker", "3", "--", "sleep", "1000")

@@ -79,11 +79,12 @@ func (m *machine) check(d tf.ClusterDef) error {
 
 func (m *machine) callFailed(ev CallFailed) {
 	m.contact.busy = false
+	refused := ev.Failure == Refused && !m.contact.registered
 	switch {
 	case ev.Failure == Superseded && m.end.cause == "":
 		m.leave(callback.CauseSuperseded, ExitSuperseded, "this launch is not the task's current one: "+ev.Reason)
 		return
-	case ev.Failure != Refused:
+	case !refused: // who was registered and is refused has met another scheduler, at the port of the one that is away
 		m.contact.refusedSince = time.Time{}
 	case m.contact.refusedSince.IsZero():
 		m.contact.refusedSince = m.now
@@ -91,7 +92,7 @@ func (m *machine) callFailed(ev CallFailed) {
 	case m.now.Sub(m.contact.refusedSince) >= RefusedLimit:
 		m.leave(callback.CauseSidecar, ExitUnavailable, "the scheduler refuses our credentials: "+ev.Reason)
 	}
-	if m.contact.attempt == 0 && ev.Failure != Refused {
+	if m.contact.attempt == 0 && !refused {
 		m.warn("no useful answer of the scheduler, trying on: " + ev.Reason)
 	}
 	m.contact.nextAt = m.now.Add(retry.Delay(m.contact.attempt, ev.Fraction))
