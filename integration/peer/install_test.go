@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -52,6 +53,9 @@ func install(ctx context.Context, python string) (string, error) {
 	version, err := exec.CommandContext(ctx, python, "-c", "import sys; print(sys.executable, sys.version)").Output()
 	if err != nil {
 		return "", fmt.Errorf("version of %s: %w", python, err)
+	}
+	if err := exec.CommandContext(ctx, python, "-c", "import socket; socket.getaddrinfo('localhost', 0)").Run(); err != nil {
+		return "", errors.New("this machine does not know the name localhost (there is no line for it in /etc/hosts), to which tfmesos2 binds")
 	}
 	requirements, err := os.ReadFile("requirements.txt")
 	if err != nil {
