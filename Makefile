@@ -56,7 +56,7 @@ check: ## what CI runs: format, vet, staticcheck, go.mod, all tests with the rac
 
 .PHONY: mesos
 mesos: packages ## starts a real Mesos master and agent on this machine, until Ctrl-C
-	@go run ./integration/mesos/cmd/rig
+	@go build -buildvcs=false -o bin/rig ./integration/mesos/cmd/rig && exec bin/rig
 
 .PHONY: bench
 bench: build venv ## measures how fast clusters start
