@@ -28,6 +28,7 @@
 //	TFMESOS_CLUSTER_DEF      JSON: job name → addresses; not for a side task
 //	TFMESOS_GENERATION       number of that cluster_def; not for a side task
 //	PYTHONUNBUFFERED         1, unless set
+//	TF_CPP_MIN_LOG_LEVEL     1 for a server, unless set: warnings and errors
 //	CUDA_VISIBLE_DEVICES     -1 without GPUs, unless set; likewise NVIDIA_VISIBLE_DEVICES=void unless set to a list
 //	no_proxy, NO_PROXY, no_grpc_proxy   with the cluster's hosts added, if a proxy is set
 //
