@@ -5,41 +5,16 @@
 package blackbox_test
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
+
+	"tfmesos/integration/programs"
 )
 
 // bin has the built programs, root is the repository.
 var bin, root string
 
-func TestMain(m *testing.M) {
-	code, err := runTests(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	os.Exit(code)
-}
-
-func runTests(m *testing.M) (int, error) {
-	var err error
-	if root, err = filepath.Abs("../.."); err != nil {
-		return 1, err
-	}
-	if bin, err = os.MkdirTemp("", "tfmesos-bin-"); err != nil {
-		return 1, err
-	}
-	defer os.RemoveAll(bin)
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", bin, "./cmd/scheduler", "./cmd/sidecar")
-	build.Dir = root
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return 1, fmt.Errorf("build the programs: %w\n%s", err, out)
-	}
-	return m.Run(), nil
-}
+func TestMain(m *testing.M) { programs.Main(m, &bin, &root) }
 
 // missing skips the test loudly, or fails it where nothing may be skipped.
 func missing(t *testing.T, what string) {
