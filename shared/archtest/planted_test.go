@@ -149,8 +149,8 @@ func parsed(t *testing.T, files repository) (all []source) {
 	return all
 }
 
-func TestAFolderOfTheAuthorsIsFoundWithItsLine(t *testing.T) {
-	got := machinePaths("README.md", []byte("look\nat /work/"+"shared/x\nand /work/dir"))
+func TestAFolderOfThisMachineIsFoundWithItsLine(t *testing.T) {
+	got := machinePaths("README.md", []byte("look\nat /home/me/tfmesos/x\nand /home/me"), "/home/me/tfmesos")
 	if len(got) != 1 || got[0].path != "README.md" || got[0].line != 2 {
 		t.Errorf("found %v, want README.md:2", got)
 	}
