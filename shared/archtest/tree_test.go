@@ -123,10 +123,10 @@ func eachFile(do func(name string, text []byte) error) error {
 			return err
 		}
 		relative, _ := filepath.Rel(top, name)
-		if ignored[relative] || entry.Name() == "__pycache__" {
+		if entry.IsDir() && (ignored[relative] || entry.Name() == "__pycache__") {
 			return fs.SkipDir
 		}
-		if !entry.Type().IsRegular() {
+		if !entry.Type().IsRegular() || ignored[relative] { // .git is a file in a worktree, and SkipDir would then end the walk
 			return nil
 		}
 		text, err := os.ReadFile(name)
