@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 PARTS = {
     "Use it": ["quickstart", "spec", "configuration", "python", "moving-from-tfmesos2", "troubleshooting", "failures"],
     "Read and call it": ["redis", "callback-api"],
-    "How it is built": ["architecture", "nomenclature", "decisions", "testing", "known-faults", "mesos-rules", "commit-messages"],
+    "How it is built": ["architecture", "nomenclature", "decisions", "testing", "stand-in", "known-faults", "mesos-rules", "commit-messages"],
 }
 
 # The one place outside of this folder that pages link to. It becomes a part of the index.

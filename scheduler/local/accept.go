@@ -72,7 +72,7 @@ func (m *Mesos) takeOffers(f *framework, ids []mesos.OfferID) (role string, sum 
 		case o == nil || o.framework != f:
 			complain("Offer %s is no longer valid", id.Value)
 		case role != "" && o.role != role:
-			complain("Aggregated offers must be allocated to the same role. Offer %s uses role %s but another is using role %s", id.Value, o.role, role)
+			complain("Aggregated offers must be allocated to the same role. Offer %s uses role '%s but another is using role '%s", id.Value, o.role, role)
 		default:
 			role, sum = o.role, sum.Add(o.resources)
 		}

@@ -22,6 +22,7 @@ type taskKey struct{ framework, task string }
 type task struct {
 	framework *framework
 	info      mesos.TaskInfo
+	container string // the id of what a real agent would run it in
 	resources offer.Resources
 	devices   []string // UUIDs of its GPUs, see release
 	process   *process // while it runs
@@ -53,7 +54,7 @@ func (t *task) grace(call *mesos.KillPolicy) time.Duration {
 
 // launch hands a valid task to the forking thread.
 func (m *Mesos) launch(f *framework, info mesos.TaskInfo, need offer.Resources) {
-	t := &task{framework: f, info: info, resources: need}
+	t := &task{framework: f, info: info, container: newUUID().String(), resources: need}
 	m.assign(t)
 	m.tasks[t.key()] = t
 	m.running.Add(1)
@@ -118,7 +119,7 @@ func (m *Mesos) watch(t *task, p *process) {
 	case status.Exited() && status.ExitStatus() == 0:
 		m.end(t, mesos.TASK_FINISHED, nil, message)
 	default:
-		m.end(t, mesos.TASK_FAILED, mesos.REASON_COMMAND_EXECUTOR_FAILED.Enum(), message)
+		m.end(t, mesos.TASK_FAILED, nil, message) // REASON_COMMAND_EXECUTOR_FAILED is for an executor that has failed, not its command
 	}
 	m.settle()
 }

@@ -62,13 +62,13 @@ func TestRequestsThatAreNotInOrderAreRefused(t *testing.T) {
 		"not subscribed":    {&scheduler.Call{Type: scheduler.Call_REVIVE, FrameworkID: &mesos.FrameworkID{Value: gone.id}}, nil, 403, "Framework is not subscribed"},
 		"no stream":         {revive, []func(*http.Request){noStream}, 400, "All non-subscribe calls should include the 'Mesos-Stream-Id' header"},
 		"other stream": {revive, []func(*http.Request){header("Mesos-Stream-Id", "x")}, 400,
-			"The stream ID 'x' included in this request didn't match the stream ID currently associated with framework ID '" + c.id + "'"},
+			"The stream ID 'x' included in this request didn't match the stream ID currently associated with framework ID " + c.id},
 		"stream on SUBSCRIBE": {sub("tester", ""), nil, 400, "Subscribe calls should not include the 'Mesos-Stream-Id' header"},
 		"accept":              {sub("tester", ""), []func(*http.Request){noStream, header("Accept", "text/html")}, 406, "Expecting 'Accept' to allow 'application/x-protobuf' or 'application/json'"},
 		"ids differ":          {sub("tester", "F"), []func(*http.Request){noStream}, 400, "Failed to validate scheduler::Call: 'framework_id' differs from 'subscribe.framework_info.id'"},
 		"other principal": {sub("other", ""), []func(*http.Request){noStream}, 400,
 			"Failed to validate scheduler::Call: Authenticated principal 'tester' does not match principal 'other' set in `FrameworkInfo`"},
-		"not implemented": {&scheduler.Call{Type: scheduler.Call_REQUEST, FrameworkID: id}, nil, 501, "The local Mesos does not implement REQUEST"},
+		"not implemented": {&scheduler.Call{Type: scheduler.Call_REQUEST, FrameworkID: id, Request: &scheduler.Call_Request{}}, nil, 501, "The local Mesos does not implement REQUEST"},
 		"unknown type":    {&scheduler.Call{Type: 99, FrameworkID: id}, nil, 400, "Failed to validate scheduler::Call: Expecting 'type' to be present"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestJSONIsSpokenToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	buffer := make([]byte, 200)
+	buffer := make([]byte, 4096)
 	n, err := response.Body.Read(buffer)
 	if text := string(buffer[:n]); err != nil || response.Header.Get("Content-Type") != "application/json" || !strings.Contains(text, `"type":"SUBSCRIBED"`) {
 		t.Errorf("%s %v: %s, want SUBSCRIBED", response.Status, err, text)

@@ -36,6 +36,7 @@ func (m *Mesos) tick(now time.Time) time.Duration {
 			m.remove(f, "its failover timeout has passed")
 		}
 		f.forgetFilters(due)
+		due(f.askAgain)
 	}
 	for _, t := range m.tasks {
 		if due(t.killAt) {
@@ -48,6 +49,7 @@ func (m *Mesos) tick(now time.Time) time.Duration {
 	}
 	if !m.closed {
 		m.allocate(now)
+		m.askBack(now)
 	}
 	return next.Sub(now)
 }

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -11,23 +12,63 @@ import (
 // codec is one of the two encodings of the API.
 type codec struct {
 	mediaType string
-	what      string // it makes of a body
+	problem   func([]byte) string // of a body that cannot be decoded
 	unmarshal func([]byte, *scheduler.Call) error
 	marshal   func(*scheduler.Event) ([]byte, error)
 }
 
 var (
 	protobuf = codec{
-		mediaType: "application/x-protobuf", what: "Call protobuf",
+		mediaType: "application/x-protobuf",
+		problem:   func([]byte) string { return "Failed to parse body into Call protobuf" },
 		unmarshal: func(data []byte, call *scheduler.Call) error { return call.Unmarshal(data) },
 		marshal:   func(event *scheduler.Event) ([]byte, error) { return proto.Marshal(event) },
 	}
 	jsonText = codec{
-		mediaType: "application/json", what: "JSON",
+		mediaType: "application/json",
+		problem: func(data []byte) string {
+			if json.Valid(data) {
+				return "Failed to convert JSON into Call protobuf"
+			}
+			return "Failed to parse body into JSON"
+		},
 		unmarshal: func(data []byte, call *scheduler.Call) error { return json.Unmarshal(data, call) },
-		marshal:   func(event *scheduler.Event) ([]byte, error) { return json.Marshal(event) },
+		marshal:   marshalJSON,
 	}
 )
+
+// marshalJSON writes an event without what is null, which a master leaves out
+// and mesos-go does not, and with the name of the one value that mesos-go has none for.
+func marshalJSON(event *scheduler.Event) ([]byte, error) {
+	data, err := json.Marshal(event)
+	if err != nil {
+		return nil, err
+	}
+	in := json.NewDecoder(bytes.NewReader(data))
+	in.UseNumber() // nanoseconds are too many for a float
+	var value any
+	if err := in.Decode(&value); err != nil {
+		return nil, err
+	}
+	data, err = json.Marshal(withoutNull(value))
+	return bytes.ReplaceAll(data, []byte(`{"type":"3"}`), []byte(`{"type":"QUOTA_V2"}`)), err
+}
+
+func withoutNull(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, part := range value {
+			if value[name] = withoutNull(part); part == nil {
+				delete(value, name)
+			}
+		}
+	case []any:
+		for i := range value {
+			value[i] = withoutNull(value[i])
+		}
+	}
+	return value
+}
 
 // decode reads a call. mesos-go's decoders come from an old generator and can
 // panic on malformed input, which is an error like any other.

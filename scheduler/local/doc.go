@@ -13,6 +13,7 @@
 //	agent.go     the life of a task, process.go its processes, gpus.go its devices
 //	updates.go   its status updates, one in flight until acknowledged
 //	reconcile.go what is known of a task
+//	maintenance.go inverse offers, when the machine is to go away
 //	clock.go     everything that happens because time has passed
 //
 // All state is in [Mesos] under one mutex. Whoever changes it calls settle
@@ -26,7 +27,8 @@
 // before TASK_RUNNING; what a task used is free when it ends, where a real master
 // may hear of that only when the agent sends an unacknowledged update again;
 // nothing survives Close; calls that have no meaning here
-// (inverse offers, executor messages, operation feedback) get 501.
+// (executor messages, operation feedback) get 501. docs/stand-in.md has the list;
+// integration/conformance holds this package to it.
 //
 // # GPUs
 //

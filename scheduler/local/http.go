@@ -109,7 +109,7 @@ func readCall(w http.ResponseWriter, r *http.Request) (*scheduler.Call, codec, *
 	}
 	call, err := c.decode(body)
 	if err != nil {
-		return nil, c, refuse(http.StatusBadRequest, "Failed to parse body into %s", c.what)
+		return nil, c, refuse(http.StatusBadRequest, "%s", c.problem(body))
 	}
 	return call, c, nil
 }
@@ -170,7 +170,7 @@ func (m *Mesos) receive(call *scheduler.Call, streamIDs []string) (status int, n
 	case len(streamIDs) == 0:
 		return 0, refuse(http.StatusBadRequest, "All non-subscribe calls should include the '%s' header", streamHeader)
 	case streamIDs[0] != f.stream.id:
-		return 0, refuse(http.StatusBadRequest, "The stream ID '%s' included in this request didn't match the stream ID currently associated with framework ID '%s'",
+		return 0, refuse(http.StatusBadRequest, "The stream ID '%s' included in this request didn't match the stream ID currently associated with framework ID %s",
 			streamIDs[0], f.id)
 	}
 	defer m.settle()
@@ -196,6 +196,10 @@ func (m *Mesos) do(f *framework, call *scheduler.Call) (status int, no *refusal)
 		m.acknowledge(f, call.Acknowledge)
 	case scheduler.Call_RECONCILE:
 		m.reconcile(f, call.Reconcile)
+	case scheduler.Call_ACCEPT_INVERSE_OFFERS:
+		m.answerInverse(f, call.AcceptInverseOffers.InverseOfferIDs, call.AcceptInverseOffers.Filters)
+	case scheduler.Call_DECLINE_INVERSE_OFFERS:
+		m.answerInverse(f, call.DeclineInverseOffers.InverseOfferIDs, call.DeclineInverseOffers.Filters)
 	case scheduler.Call_UPDATE_FRAMEWORK:
 		if problem := m.updateFramework(f, call.UpdateFramework); problem != "" {
 			return 0, refuse(http.StatusBadRequest, "%s", problem)

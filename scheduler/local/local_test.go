@@ -107,17 +107,17 @@ func TestHowACommandEnds(t *testing.T) {
 		return &mesos.CommandInfo{Value: &value, Arguments: args, Shell: &no}
 	}
 	shell := func(value string) *mesos.CommandInfo { return &mesos.CommandInfo{Value: &value} }
-	failed, unlaunched := mesos.REASON_COMMAND_EXECUTOR_FAILED.Enum(), mesos.REASON_CONTAINER_LAUNCH_FAILED.Enum()
+	unlaunched := mesos.REASON_CONTAINER_LAUNCH_FAILED.Enum()
 	for name, test := range map[string]struct {
 		command *mesos.CommandInfo
 		state   mesos.TaskState
 		reason  *mesos.TaskStatus_Reason
 		message string
 	}{
-		"a status":     {shell("exit 7"), mesos.TASK_FAILED, failed, "Command exited with status 7"},
-		"a signal":     {shell("kill -9 $$"), mesos.TASK_FAILED, failed, "Command terminated with signal Killed"},
+		"a status":     {shell("exit 7"), mesos.TASK_FAILED, nil, "Command exited with status 7"},
+		"a signal":     {shell("kill -9 $$"), mesos.TASK_FAILED, nil, "Command terminated with signal Killed"},
 		"no arguments": {command("true"), mesos.TASK_FINISHED, nil, "Command exited with status 0"},
-		"arguments":    {command("/bin/sh", "sh", "-c", "exit 3"), mesos.TASK_FAILED, failed, "Command exited with status 3"},
+		"arguments":    {command("/bin/sh", "sh", "-c", "exit 3"), mesos.TASK_FAILED, nil, "Command exited with status 3"},
 		"no file":      {command("/no/such"), mesos.TASK_FAILED, unlaunched, "start command: fork/exec /no/such: no such file or directory"},
 		"no program":   {command("no-such"), mesos.TASK_FAILED, unlaunched, `start command: no program "no-such" in /usr/local/bin:/usr/bin:/bin`},
 	} {
@@ -166,7 +166,7 @@ func TestOnlyTheFirstUpdateIsInFlight(t *testing.T) {
 		t.Errorf("reconciliation answers %+v, want what was forwarded last, without uuid", answer)
 	}
 	wrong := *running
-	wrong.UUID = make([]byte, 16)
+	wrong.UUID = append([]byte{running.UUID[0] ^ 1}, running.UUID[1:]...)
 	c.ack(&wrong)
 	c.quiet()
 	c.ack(running)

@@ -25,6 +25,7 @@ type framework struct {
 	roles      []string
 	suppressed map[string]bool // roles that want no offers
 	filters    []filter
+	askAgain   time.Time      // it gets no inverse offer before
 	turns      map[string]int // of a role: when it was last offered something
 	stream     *stream        // nil while it is disconnected
 	removeAt   time.Time      // while it is disconnected: when its time to come back ends
@@ -158,8 +159,12 @@ func (m *Mesos) disconnect(f *framework, s *stream) {
 	f.stream, f.filters = nil, nil
 	m.dropOffers(f)
 	timeout := seconds(f.info.GetFailoverTimeout())
-	f.removeAt = time.Now().Add(timeout)
 	m.log.Debug("framework disconnected", logkey.FrameworkID, f.id, logkey.Wait, timeout)
+	if timeout == 0 {
+		m.remove(f, "it has no failover timeout")
+	} else {
+		f.removeAt = time.Now().Add(timeout)
+	}
 	m.settle()
 }
 

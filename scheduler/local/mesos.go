@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
+
 	"tfmesos/scheduler/offer"
 	"tfmesos/shared/logkey"
 )
@@ -90,16 +92,17 @@ type Mesos struct {
 	loops   sync.WaitGroup // the clock, the forking thread
 	closing sync.Once
 
-	mu         sync.Mutex
-	closed     bool
-	timing     timing
-	frameworks map[string]*framework
-	completed  []string // ids of removed frameworks, the newest last
-	offers     map[string]*openOffer
-	tasks      map[taskKey]*task
-	devices    devices
-	turn       int // of the allocator, counts offers
-	sequence   struct{ framework, offer int }
+	mu          sync.Mutex
+	closed      bool
+	timing      timing
+	frameworks  map[string]*framework
+	completed   []string // ids of removed frameworks, the newest last
+	offers      map[string]*openOffer
+	tasks       map[taskKey]*task
+	devices     devices
+	maintenance maintenance
+	turn        int // of the allocator, counts offers
+	sequence    struct{ framework, offer int }
 }
 
 // timing is apart so that tests need not wait as long as a user may.
@@ -146,6 +149,7 @@ func newMesos(config Config, gpus []string, listener net.Listener) *Mesos {
 		wake:     make(chan struct{}, 1), stop: make(chan struct{}),
 		timing:     timing{resend: 10 * time.Second, resendMax: 10 * time.Minute, refuseMin: time.Second},
 		frameworks: map[string]*framework{}, offers: map[string]*openOffer{}, tasks: map[taskKey]*task{},
+		maintenance: maintenance{asked: map[mesos.OfferID]*framework{}},
 	}
 	m.server = &http.Server{
 		Handler:           http.HandlerFunc(m.serveHTTP),
@@ -223,6 +227,7 @@ func (m *Mesos) killNow() {
 func (m *Mesos) settle() {
 	if !m.closed {
 		m.allocate(time.Now())
+		m.askBack(time.Now())
 	}
 	select {
 	case m.wake <- struct{}{}:
@@ -238,6 +243,11 @@ func newUUID() (u uuid) {
 	u[6] = u[6]&0x0f | 0x40
 	u[8] = u[8]&0x3f | 0x80
 	return u
+}
+
+// validUUID tells whether the bytes are a UUID of one of the usual versions.
+func validUUID(u []byte) bool {
+	return len(u) == 16 && u[8]&0xc0 == 0x80 && u[6]>>4 >= 1 && u[6]>>4 <= 5
 }
 
 // String is the usual form, in groups of 8-4-4-4-12 hexadecimal digits.

@@ -103,13 +103,17 @@ func (f *framework) forgetFilters(due func(time.Time) bool) {
 
 // refuse remembers what f does not want, for at least the given time.
 func (f *framework) refuse(role string, refused offer.Resources, filters *mesos.Filters, atLeast time.Duration) {
-	wait := refuseDefault
-	if filters != nil && filters.RefuseSeconds != nil && *filters.RefuseSeconds >= 0 { // neither negative nor NaN
-		wait = min(seconds(*filters.RefuseSeconds), refuseMax)
-	}
-	if wait = max(wait, atLeast); wait > 0 {
+	if wait := max(filterTime(filters), atLeast); wait > 0 {
 		f.filters = append(f.filters, filter{role, refused, time.Now().Add(wait)})
 	}
+}
+
+// filterTime is how long the filters of a call hold.
+func filterTime(filters *mesos.Filters) time.Duration {
+	if filters != nil && filters.RefuseSeconds != nil && *filters.RefuseSeconds >= 0 { // neither negative nor NaN
+		return min(seconds(*filters.RefuseSeconds), refuseMax)
+	}
+	return refuseDefault
 }
 
 // decline ignores offers that are gone, which is no fault of the framework.
@@ -132,6 +136,7 @@ func (f *framework) revive(roles []string) {
 		delete(f.suppressed, role)
 	}
 	f.filters = slices.DeleteFunc(f.filters, func(r filter) bool { return slices.Contains(roles, r.role) })
+	f.askAgain = time.Time{}
 }
 
 func (f *framework) suppress(roles []string) {
@@ -159,15 +164,15 @@ func (f *framework) named(roles []string) (all []string, ok bool) {
 
 // dropOffers forgets the offers of f, without RESCIND as on a real master.
 func (m *Mesos) dropOffers(f *framework) {
+	m.dropInverse(f)
 	maps.DeleteFunc(m.offers, func(_ string, o *openOffer) bool { return o.framework == f })
 }
 
 // message is the offer as the API has it.
 func (m *Mesos) message(o *openOffer) mesos.Offer {
-	path := "/slave(1)"
 	out := mesos.Offer{
 		ID: mesos.OfferID{Value: o.id}, FrameworkID: mesos.FrameworkID{Value: o.framework.id}, AgentID: mesos.AgentID{Value: m.agentID},
-		Hostname: "localhost", URL: &mesos.URL{Scheme: "http", Address: m.address(), Path: &path},
+		Hostname: "localhost", URL: m.agentURL(), Unavailability: m.maintenance.planned,
 	}
 	if o.framework.can(mesos.FrameworkInfo_Capability_MULTI_ROLE) {
 		out.AllocationInfo = &mesos.Resource_AllocationInfo{Role: &o.role}
@@ -191,6 +196,11 @@ func (m *Mesos) message(o *openOffer) mesos.Offer {
 		out.Attributes = append(out.Attributes, mesos.Attribute{Name: name, Type: mesos.TEXT, Text: &mesos.Value_Text{Value: m.config.Attributes[name]}})
 	}
 	return out
+}
+
+func (m *Mesos) agentURL() *mesos.URL {
+	path := "/slave(1)"
+	return &mesos.URL{Scheme: "http", Address: m.address(), Path: &path}
 }
 
 func (m *Mesos) address() mesos.Address {

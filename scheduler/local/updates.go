@@ -14,12 +14,17 @@ import (
 func (m *Mesos) agentStatus(t *task, state mesos.TaskState) mesos.TaskStatus {
 	id := newUUID()
 	ip := "127.0.0.1"
+	container := &mesos.ContainerStatus{ContainerID: &mesos.ContainerID{Value: t.container}, NetworkInfos: []mesos.NetworkInfo{
+		{IPAddresses: []mesos.NetworkInfo_IPAddress{{IPAddress: &ip}}},
+	}}
+	if t.process != nil {
+		pid := uint32(t.process.pid)
+		container.ExecutorPID = &pid
+	}
 	return mesos.TaskStatus{
 		TaskID: t.info.TaskID, State: &state, UUID: id[:], Timestamp: timestamp(),
 		Source: mesos.SOURCE_EXECUTOR.Enum(), AgentID: &mesos.AgentID{Value: m.agentID}, ExecutorID: &mesos.ExecutorID{Value: t.id()},
-		ContainerStatus: &mesos.ContainerStatus{NetworkInfos: []mesos.NetworkInfo{
-			{IPAddresses: []mesos.NetworkInfo_IPAddress{{Protocol: mesos.IPv4.Enum(), IPAddress: &ip}}},
-		}},
+		ContainerStatus: container,
 	}
 }
 

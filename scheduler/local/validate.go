@@ -30,7 +30,7 @@ func validateCall(call *scheduler.Call, principal string) *refusal {
 		problem = "Expecting 'framework_id' to be present"
 	case missingBody(call) != "":
 		problem = fmt.Sprintf("Expecting '%s' to be present", missingBody(call))
-	case call.Type == scheduler.Call_ACKNOWLEDGE && len(call.Acknowledge.UUID) != len(uuid{}):
+	case call.Type == scheduler.Call_ACKNOWLEDGE && !validUUID(call.Acknowledge.UUID):
 		problem = "Not a valid UUID"
 	case call.Type == scheduler.Call_UPDATE_FRAMEWORK && call.UpdateFramework.FrameworkInfo.ID.GetValue() != call.FrameworkID.Value:
 		problem = "'framework_id' differs from 'update_framework.framework_info.id'"
@@ -67,6 +67,13 @@ func missingBody(call *scheduler.Call) string {
 		{scheduler.Call_KILL, call.Kill != nil, "kill"},
 		{scheduler.Call_ACKNOWLEDGE, call.Acknowledge != nil, "acknowledge"},
 		{scheduler.Call_RECONCILE, call.Reconcile != nil, "reconcile"},
+		{scheduler.Call_ACCEPT_INVERSE_OFFERS, call.AcceptInverseOffers != nil, "accept_inverse_offers"},
+		{scheduler.Call_DECLINE_INVERSE_OFFERS, call.DeclineInverseOffers != nil, "decline_inverse_offers"},
+		{scheduler.Call_SHUTDOWN, call.Shutdown != nil, "shutdown"},
+		{scheduler.Call_MESSAGE, call.Message != nil, "message"},
+		{scheduler.Call_REQUEST, call.Request != nil, "request"},
+		{scheduler.Call_ACKNOWLEDGE_OPERATION_STATUS, call.AcknowledgeOperationStatus != nil, "acknowledge_operation_status"},
+		{scheduler.Call_RECONCILE_OPERATIONS, call.ReconcileOperations != nil, "reconcile_operations"},
 		{scheduler.Call_UPDATE_FRAMEWORK, call.UpdateFramework != nil, "update_framework"},
 	} {
 		if call.Type == need.kind && !need.ok {
