@@ -82,6 +82,7 @@ type client struct {
 	t         *testing.T
 	m         *Mesos
 	transport *http.Transport
+	http      *http.Client
 	stream    io.Closer
 	streamID  string
 	id        string // of the framework
@@ -119,7 +120,8 @@ func connect(t *testing.T, m *Mesos, change ...func(*mesos.FrameworkInfo)) *clie
 	for _, f := range change {
 		f(info)
 	}
-	c := &client{t: t, m: m, transport: &http.Transport{}, events: make(chan *scheduler.Event, 1000)}
+	transport := &http.Transport{}
+	c := &client{t: t, m: m, transport: transport, http: &http.Client{Transport: transport}, events: make(chan *scheduler.Event, 1000)}
 	t.Cleanup(c.transport.CloseIdleConnections)
 	response := c.post(&scheduler.Call{Type: scheduler.Call_SUBSCRIBE, FrameworkID: info.ID, Subscribe: &scheduler.Call_Subscribe{FrameworkInfo: info}})
 	if response.StatusCode != http.StatusOK {
@@ -195,7 +197,7 @@ func (c *client) post(call *scheduler.Call, change ...func(*http.Request)) *http
 	for _, f := range change {
 		f(r)
 	}
-	response, err := (&http.Client{Transport: c.transport}).Do(r)
+	response, err := c.http.Do(r)
 	if err != nil {
 		c.t.Fatal(err)
 	}

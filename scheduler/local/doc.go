@@ -7,6 +7,7 @@
 // A request goes this way:
 //
 //	http.go      is it allowed, well formed, of a known framework?  else a 4xx
+//	mode.go      is this the master that leads?  else a redirect, or 503
 //	master.go    frameworks: subscribe, take over, fail over, tear down
 //	offers.go    what is free is offered at once, unless a filter holds it back
 //	accept.go    offers become tasks; validate.go says which do not

@@ -17,6 +17,7 @@ import (
 
 const (
 	schedulerPath = "/api/v1/scheduler"
+	masterPath    = "/master" + schedulerPath // where a redirect leads to
 	realm         = "mesos-master-scheduler"
 	streamHeader  = "Mesos-Stream-Id"
 	maxBody       = 64 << 20 // bytes of a call
@@ -26,10 +27,11 @@ const (
 type refusal struct {
 	status int
 	text   string
+	leader string // of a redirect, host:port
 }
 
 func refuse(status int, format string, args ...any) *refusal {
-	return &refusal{status, fmt.Sprintf(format, args...)}
+	return &refusal{status: status, text: fmt.Sprintf(format, args...)}
 }
 
 // serveHTTP answers a request. The checks come in the order of a real master.
@@ -43,8 +45,11 @@ func (m *Mesos) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		return // a subscription, which has answered itself
 	}
 	w.Header()["Content-Type"] = nil
-	if no != nil {
+	if no != nil && no.text != "" {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	}
+	if no != nil && no.leader != "" {
+		w.Header().Set("Location", "//"+no.leader+masterPath) // without a scheme, as a real one
 	}
 	w.WriteHeader(status)
 	if no != nil {
@@ -53,12 +58,21 @@ func (m *Mesos) serveHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (m *Mesos) answer(w http.ResponseWriter, r *http.Request) (status int, no *refusal) {
+	m.mu.Lock()
+	elsewhere := m.elsewhere()
+	m.mu.Unlock()
+	if elsewhere != nil && elsewhere.status == http.StatusNotFound { // nobody is there yet to ask for credentials
+		return 0, elsewhere
+	}
 	if !m.authorized(r) {
 		w.Header().Set("WWW-Authenticate", fmt.Sprintf("Basic realm=%q", realm))
 		return 0, refuse(http.StatusUnauthorized, "401 Unauthorized.")
 	}
-	if r.URL.Path != schedulerPath {
+	if r.URL.Path != schedulerPath && r.URL.Path != masterPath {
 		return 0, refuse(http.StatusNotFound, "The local Mesos has only %s", schedulerPath)
+	}
+	if elsewhere != nil {
+		return 0, elsewhere
 	}
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -161,8 +175,10 @@ func (m *Mesos) receive(call *scheduler.Call, streamIDs []string) (status int, n
 	if m.closed {
 		return 0, refuse(http.StatusServiceUnavailable, "The local Mesos is closing")
 	}
-	f := m.frameworks[call.FrameworkID.Value]
+	f, elsewhere := m.frameworks[call.FrameworkID.Value], m.elsewhere()
 	switch {
+	case elsewhere != nil:
+		return 0, elsewhere
 	case f == nil:
 		return 0, refuse(http.StatusBadRequest, "Framework cannot be found")
 	case f.stream == nil:

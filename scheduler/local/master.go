@@ -44,6 +44,9 @@ func (m *Mesos) subscribe(sub *scheduler.Call_Subscribe, c codec) (*stream, *fra
 	if m.closed {
 		return nil, nil, refuse(http.StatusServiceUnavailable, "The local Mesos is closing")
 	}
+	if elsewhere := m.elsewhere(); elsewhere != nil {
+		return nil, nil, elsewhere
+	}
 	s := newStream(c)
 	info := sub.FrameworkInfo
 	if problem := m.checkSubscribe(info, sub.SuppressedRoles); problem != "" {

@@ -94,6 +94,7 @@ type Mesos struct {
 
 	mu          sync.Mutex
 	closed      bool
+	mode        Mode
 	timing      timing
 	frameworks  map[string]*framework
 	completed   []string // ids of removed frameworks, the newest last
