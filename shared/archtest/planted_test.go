@@ -59,7 +59,8 @@ func TestEachRuleFindsWhatIsPlanted(t *testing.T) {
 		{"shipped code imports test code", shipped(noTestCode), repository{
 			"scheduler/store/a.go":           "package store\nimport _ \"testing\"\nimport _ \"tfmesos/scheduler/store/storetest\"\nimport _ \"testing/fstest\"",
 			"scheduler/store/storetest/a.go": "package storetest\nimport _ \"testing\"",
-		}, []string{"scheduler/store/a.go:2", "scheduler/store/a.go:3", "scheduler/store/a.go:4"}},
+			"scheduler/local/a.go":           "package local\nimport _ \"tfmesos/scheduler/local/faulttest\"",
+		}, []string{"scheduler/local/a.go:2", "scheduler/store/a.go:2", "scheduler/store/a.go:3", "scheduler/store/a.go:4"}},
 		{"a new top level and a third program", shipped(topLevel), repository{
 			"pkg/a/a.go": "package a", "cmd/tool/main.go": "package main", "cmd/sidecar/main.go": "package main", "bench/main.go": "package main",
 		}, []string{"cmd/tool/main.go:1", "pkg/a/a.go:1"}},

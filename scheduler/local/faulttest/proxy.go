@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -46,10 +47,11 @@ type Proxy struct {
 	http   *http.Client
 	ended  chan struct{}
 
-	mu     sync.Mutex
-	master string
-	fate   func(Call) Fate
-	calls  []Call
+	mu       sync.Mutex
+	master   string
+	fate     func(Call) Fate
+	withheld []scheduler.Event_Type
+	calls    []Call
 }
 
 // New starts a proxy before the master at host:port. It ends with the test.
@@ -82,6 +84,24 @@ func (p *Proxy) To(master string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.master = master
+}
+
+// Withhold keeps events of these types, in protobuf, from every stream from now on.
+func (p *Proxy) Withhold(types ...scheduler.Event_Type) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.withheld = types
+}
+
+// withholds tells whether an event is kept back.
+func (p *Proxy) withholds(data []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.withheld) == 0 {
+		return false
+	}
+	event := &scheduler.Event{}
+	return event.Unmarshal(data) == nil && slices.Contains(p.withheld, event.Type)
 }
 
 // Calls are the calls of a type that have come, in their order.
@@ -149,7 +169,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(answer.StatusCode)
 	if call.Message.Type == scheduler.Call_SUBSCRIBE && answer.StatusCode == http.StatusOK {
-		s := newStream(call, w)
+		s := newStream(p, call, w)
 		p.Streams <- s
 		s.copy(r.Context(), answer.Body)
 		return

@@ -22,13 +22,14 @@ type Stream struct {
 	// Gone is closed when it has ended, on either side.
 	Gone chan struct{}
 
+	proxy  *Proxy
 	w      http.ResponseWriter
 	orders chan func()
 	muted  bool
 }
 
-func newStream(call Call, w http.ResponseWriter) *Stream {
-	return &Stream{Subscribe: call, Gone: make(chan struct{}), w: w, orders: make(chan func(), 1000)}
+func newStream(p *Proxy, call Call, w http.ResponseWriter) *Stream {
+	return &Stream{Subscribe: call, Gone: make(chan struct{}), proxy: p, w: w, orders: make(chan func(), 1000)}
 }
 
 // Send puts an event into the stream, as the master would.
@@ -81,6 +82,9 @@ func (s *Stream) copy(ctx context.Context, from io.Reader) {
 			record, err := read(in)
 			if err != nil {
 				return
+			}
+			if s.proxy.withholds(record[bytes.IndexByte(record, '\n')+1:]) {
+				continue
 			}
 			select {
 			case records <- record:
