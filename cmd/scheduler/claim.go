@@ -29,6 +29,7 @@ func (h *house) peek(ctx context.Context, spec *cluster.Spec) (*store.Record, er
 		if diff := differences(&record.Cluster.Spec, spec); len(diff) > 0 {
 			return nil, usage("%s was left by its scheduler with another spec; differences (< left, > given):\n%s\nrun it with the old spec, or give another --name", spec.Name, strings.Join(diff, "\n"))
 		}
+		return record, h.run.samePrincipal(spec.Name, record)
 	}
 	return record, nil
 }
@@ -146,7 +147,7 @@ func (h *house) announce(c *cluster.Cluster, address string) error {
 	if err != nil {
 		return &outcome{cluster.ExitJobFailed, err.Error()}
 	}
-	where := "Mesos master " + h.master
+	where := h.run.connection.where(&h.mesos)
 	if h.local != nil {
 		where = "this machine (a stand-in for Mesos)"
 	}

@@ -33,10 +33,10 @@ type specFlags struct {
 type runCommand struct {
 	specFlags
 
-	Local    bool   `env:"TFMESOS_LOCAL" help:"Run on this machine: an own Mesos stand-in and Redis, both in this process."`
-	Master   string `env:"MESOS_MASTER" help:"Address of the Mesos master." placeholder:"HOST:PORT"`
-	Username string `env:"MESOS_USERNAME" help:"Principal to register with; its secret is read from MESOS_PASSWORD, never from a flag." placeholder:"NAME"`
-	Redis    string `env:"REDIS_URL" help:"Redis that keeps the state; without one, an own in this process, gone with it." placeholder:"redis://…"`
+	Local bool `env:"TFMESOS_LOCAL" help:"Run on this machine: an own Mesos stand-in and Redis, both in this process."`
+	connection
+
+	Redis string `env:"REDIS_URL" help:"Redis that keeps the state; without one, an own in this process, gone with it." placeholder:"redis://…"`
 
 	Sidecar   string `env:"TFMESOS_SIDECAR" help:"Program that tasks start; default: sidecar beside this program, with an image sidecar in its PATH." placeholder:"PATH"`
 	Port      int    `env:"TFMESOS_PORT" help:"Port of the callback API; default 11000, or a free one when that is taken." placeholder:"N"`

@@ -3,7 +3,7 @@
 //
 // Each flag has an environment variable; `scheduler run --help` and docs/configuration.md list them. Beside those it reads
 //
-//	MESOS_PASSWORD   the secret of the principal in MESOS_USERNAME; there is no flag for it
+//	MESOS_PASSWORD   the secret of the principal in MESOS_USERNAME; there is no flag for it but that of a file
 //	XDG_STATE_HOME   where run.json and final.json are kept, in tfmesos/NAME; default ~/.local/state
 //	NO_PROXY etc.    are not used: neither the master nor sidecars are reached through a proxy
 //

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -19,7 +18,6 @@ import (
 	"tfmesos/scheduler"
 	"tfmesos/scheduler/cluster"
 	"tfmesos/scheduler/httpapi"
-	"tfmesos/scheduler/mesos"
 	"tfmesos/scheduler/runfile"
 	"tfmesos/scheduler/store"
 	"tfmesos/scheduler/view"
@@ -29,8 +27,6 @@ import (
 const (
 	// defaultPort is tfmesos2's, so that its users' scripts find ours.
 	defaultPort = 11000
-	// passwordVariable has the secret of the principal. There is no flag: everybody on the machine sees those.
-	passwordVariable = "MESOS_PASSWORD"
 	// renewEvery is a third of the store's lease of 15 s.
 	renewEvery = 5 * time.Second
 	// redraw is the time between two looks of the live lines, whose clocks go on.
@@ -92,20 +88,17 @@ func stopFor(got os.Signal) cluster.Stopped {
 // check finds what cannot work together.
 func (r *runCommand) check() error {
 	switch {
-	case !r.Local && r.Master == "":
-		return usage("no Mesos master: give --master HOST:PORT or set MESOS_MASTER, or run on this machine with --local")
-	case !r.Local && mesos.CheckMaster(r.Master) != nil:
-		return usage("%v", mesos.CheckMaster(r.Master))
-	case !r.Local && isOn(os.Getenv("MESOS_SSL")) && !strings.HasPrefix(r.Master, "https://"):
-		return usage("MESOS_SSL=%s: this version speaks plain HTTP to a master given as HOST:PORT; unset it, or write https://HOST:PORT", os.Getenv("MESOS_SSL"))
 	case r.Grace < time.Second:
 		return usage("--grace %s: want at least 1s", r.Grace)
 	case r.OrphanTimeout < 0 || r.Keep < time.Second:
 		return usage("--orphan-timeout %s, --keep %s: want times above 0", r.OrphanTimeout, r.Keep)
 	case r.Port < 0 || r.Port > 65535:
 		return usage("--port %d: want 1 to 65535", r.Port)
-	case os.Getenv(passwordVariable) != "" && r.Username == "":
-		return usage("MESOS_PASSWORD is set and MESOS_USERNAME is not: set both or neither")
+	}
+	if !r.Local {
+		if err := r.connection.check(); err != nil {
+			return err
+		}
 	}
 	if r.OrphanTimeout == 0 {
 		r.OrphanTimeout = 15 * time.Minute
@@ -114,15 +107,6 @@ func (r *runCommand) check() error {
 		}
 	}
 	return nil
-}
-
-// isOn reads a switch as tfmesos2 does, and takes what is no switch for on.
-func isOn(value string) bool {
-	switch strings.ToLower(strings.TrimSpace(value)) {
-	case "", "0", "false", "no", "off":
-		return false
-	}
-	return true
 }
 
 // logger writes to stderr: everything as JSON, or in text form only what is worse than the lines people get anyway.

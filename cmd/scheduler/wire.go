@@ -50,8 +50,8 @@ type house struct {
 	terminal  *view.Terminal
 	events    []callback.EventStatus
 
-	master, principal, secret string
-	token                     string // the operator's
+	mesos mesos.Config // without the framework
+	token string       // the operator's
 }
 
 // build makes the parts in the order in which they need one another. What fails is closed by close.
@@ -87,7 +87,8 @@ func (h *house) build(ctx context.Context, spec cluster.Spec) error {
 		return err
 	}
 	h.settle(c, sidecar, callbacks)
-	client, err := mesos.New(mesos.Config{Master: h.master, Principal: h.principal, Secret: mesos.Secret(h.secret), Framework: h.framework(c, callbacks[0]), Logger: h.logger})
+	h.mesos.Framework, h.mesos.Logger = h.framework(c, callbacks[0]+callback.PathCluster), h.logger
+	client, err := mesos.New(h.mesos)
 	if err != nil {
 		return usage("%v", err)
 	}
@@ -119,23 +120,28 @@ func (h *house) openStore(ctx context.Context) error {
 	return nil
 }
 
-// openMesos starts the local Mesos, or takes the address of a real one.
+// localPrincipal is who we are at the local Mesos.
+const localPrincipal = "tfmesos"
+
+// openMesos starts the local Mesos, or reads how a real one is reached.
 func (h *house) openMesos(ctx context.Context, spec *cluster.Spec) error {
 	if !h.run.Local {
-		h.master, h.principal, h.secret = h.run.Master, h.run.Username, os.Getenv(passwordVariable)
-		return nil
+		var err error
+		h.mesos, err = h.run.connection.config()
+		return err
 	}
 	sandboxes, err := runfile.Sandboxes(spec.Name)
 	if err != nil {
 		return &outcome{cluster.ExitJobFailed, err.Error()}
 	}
-	h.sandboxes, h.principal, h.secret = sandboxes, "tfmesos", randomHex(32)
-	h.local, err = local.Start(ctx, local.Config{WorkDir: sandboxes, Principal: h.principal, Secret: h.secret, Resources: localResources(spec),
+	secret := randomHex(32)
+	h.sandboxes = sandboxes
+	h.local, err = local.Start(ctx, local.Config{WorkDir: sandboxes, Principal: localPrincipal, Secret: secret, Resources: localResources(spec),
 		Env: localEnvironment(os.Environ()), Logger: h.logger})
 	if err != nil {
 		return fmt.Errorf("start the local Mesos: %w", err)
 	}
-	h.master = h.local.Addr()
+	h.mesos = mesos.Config{Master: h.local.Addr(), Principal: localPrincipal, Secret: mesos.Secret(secret)}
 	return nil
 }
 
@@ -210,7 +216,7 @@ func (h *house) callbacks(ctx context.Context) ([]string, error) {
 		host = given
 	case !h.run.Local:
 		address, err := mesos.LocalAddress(ctx, h.run.Master)
-		if err != nil { // the master may come later: any address of ours is a guess until then
+		if err != nil { // no name of theirs is known now: any address of ours is a guess
 			address = outwardAddress()
 		}
 		host = address.String()
@@ -237,7 +243,7 @@ func (h *house) framework(c *cluster.Cluster, webUI string) mesos.Framework {
 	for _, job := range c.Spec.Jobs {
 		gpus = gpus || job.Num > 0 && job.Resources.GPUs > 0
 	}
-	c.Framework.WebUIURL, c.Framework.Principal = webUI, h.principal
+	c.Framework.WebUIURL, c.Framework.Principal = webUI, h.mesos.Principal
 	c.Framework.FailoverTimeout = h.run.OrphanTimeout + time.Minute
 	return mesos.Framework{Name: fmt.Sprintf("tfmesos %s (%s)", c.Spec.Name, userName()), User: userName(), Role: c.Spec.Role, Hostname: hostname,
 		WebUIURL: webUI, FailoverTimeout: c.Framework.FailoverTimeout, GPUs: gpus}

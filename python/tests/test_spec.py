@@ -5,7 +5,7 @@ from tfmesos3 import Job, UnsupportedError, _spec
 
 
 def refuse(jobs=(Job("worker", 1),), environ=None, master="", **given):
-    arguments = dict.fromkeys(("containerizer_type", "force_pull_image", "fetcher", "gpu_vendor", "extra_config", "verify_ssl"))
+    arguments = dict.fromkeys(("containerizer_type", "force_pull_image", "fetcher", "gpu_vendor", "extra_config"))
     _spec.refuse_what_is_not_done(list(jobs), environ or {}, master, **{**arguments, **given})
 
 
@@ -43,15 +43,13 @@ class Spec(unittest.TestCase):
 
 class Refusals(unittest.TestCase):
     def test_what_is_not_done_is_refused_by_the_name_of_its_argument(self):
-        gpus, https = [Job("worker", 1, gpus=1)], "https://m:5050"
+        gpus = [Job("worker", 1, gpus=1)]
         for argument, given in (
             ("force_pull_image", {"force_pull_image": True}),
             ("fetcher", {"fetcher": {"http://h/x.tgz": True}}),
             ("extra_config", {"extra_config": {"a": 1}}),
             ("gpu_vendor", {"gpu_vendor": "amd", "jobs": gpus}),
             ("gpu_vendor", {"gpu_vendor": "nvidia", "jobs": gpus, "master": "m:5050"}),
-            ("verify_ssl", {"verify_ssl": False, "master": https}),
-            ("MESOS_VERIFY_SSL", {"environ": {"MESOS_VERIFY_SSL": "false"}, "master": https}),
         ):
             with self.subTest(argument, given=given), self.assertRaisesRegex(UnsupportedError, f"^{argument}: ") as caught:
                 refuse(**given)
@@ -62,12 +60,10 @@ class Refusals(unittest.TestCase):
         gpus = [Job("worker", 1, gpus=1)]
         for given in (
             {},
-            {"force_pull_image": False, "fetcher": {}, "extra_config": {}, "verify_ssl": True},
+            {"force_pull_image": False, "fetcher": {}, "extra_config": {}},
             {"gpu_vendor": "amd"},
             {"gpu_vendor": "nvidia", "jobs": gpus},
             {"gpu_vendor": "nvidia", "jobs": gpus, "master": "m:5050", "containerizer_type": "MESOS"},
-            {"verify_ssl": False, "master": "m:5050"},
-            {"verify_ssl": True, "master": "https://m:5050", "environ": {"MESOS_VERIFY_SSL": "false"}},
         ):
             with self.subTest(given=given):
                 refuse(**given)
@@ -86,9 +82,7 @@ class Master(unittest.TestCase):
             ("", {"MESOS_MASTER": "m:5050"}, ""),
             (None, {"MESOS_MASTER": "m:5050", "TFMESOS_LOCAL": "1"}, ""),
             ("n:5050", {"TFMESOS_LOCAL": "1"}, "n:5050"),
-            (None, {"MESOS_MASTER": "m:5050", "MESOS_SSL": "true"}, "https://m:5050"),
-            (None, {"MESOS_MASTER": "http://m:5050", "MESOS_SSL": "true"}, "http://m:5050"),
-            (None, {"MESOS_MASTER": "m:5050", "MESOS_SSL": "False"}, "m:5050"),
+            (None, {"MESOS_MASTER": " zk://h:2181/mesos ", "MESOS_SSL": "true"}, "zk://h:2181/mesos"),
         ):
             with self.subTest(given=given, environ=environ):
                 self.assertEqual(_spec.master_address(given, environ), want)
@@ -96,9 +90,13 @@ class Master(unittest.TestCase):
     def test_the_scheduler_learns_the_master_once(self):
         environ = {"MESOS_MASTER": "m:5050", "MESOS_SSL": "true", "MESOS_USERNAME": "u", "PATH": "/bin", "TFMESOS_CLUSTER_FILE": "/x"}
         self.assertEqual(
-            _spec.environment(environ, "https://m:5050", "/venv/bin/python"),
-            {"MESOS_MASTER": "https://m:5050", "MESOS_USERNAME": "u", "PATH": "/bin"},
+            _spec.environment(environ, "n:5050", "/venv/bin/python"),
+            {"MESOS_MASTER": "n:5050", "MESOS_SSL": "true", "MESOS_USERNAME": "u", "PATH": "/bin"},
         )
+
+    def test_the_argument_says_whether_certificates_are_checked(self):
+        for argument, want in ((None, "no"), (True, "true"), (False, "false")):
+            self.assertEqual(_spec.environment({"MESOS_VERIFY_SSL": "no"}, "m:5050", "", argument)["MESOS_VERIFY_SSL"], want)
 
     def test_tasks_on_this_machine_find_the_python_of_the_script_first(self):
         self.assertEqual(_spec.environment({"PATH": "/bin"}, "", "/venv/bin/python"), {"PATH": "/venv/bin:/bin"})

@@ -189,7 +189,8 @@ def cluster(
     """Starts TensorFlow servers and returns their Cluster at once; its with block begins when all of them answer.
 
     jobs: a Job, a dict of its arguments, or a list of those.
-    master: the Mesos master; default MESOS_MASTER. Without one the servers are processes of this machine.
+    master: the Mesos masters, one, several with commas, or zk://…; default MESOS_MASTER. Without one the servers are processes
+    of this machine. verify_ssl: check their certificates; default MESOS_VERIFY_SSL.
     client_ip, port: where tasks reach the scheduler; default: the address used towards the master, and 11000 or a free port.
     volumes: path on the agent to path in the container. env: variables of the servers; None takes ours.
     containerizer_type: DOCKER or MESOS. The image is that of DOCKER_IMAGE.
@@ -202,7 +203,7 @@ def cluster(
     given = _spec.job_list(jobs)
     address = _spec.master_address(master, os.environ)
     _spec.refuse_what_is_not_done(
-        given, os.environ, address, containerizer_type, force_pull_image, fetcher, gpu_vendor, extra_config, verify_ssl
+        given, os.environ, address, containerizer_type, force_pull_image, fetcher, gpu_vendor, extra_config
     )
     spec = _spec.build(name or _invent_name(), given, volumes, env, containerizer_type)
     _log_at(loglevel)
@@ -211,7 +212,7 @@ def cluster(
         if client_ip is not None:
             logger.info("client_ip=%s is not used: on one machine tasks call 127.0.0.1", client_ip)
     flags = _spec.flags(not address, client_ip, port)
-    return Cluster(spec, given, flags, _spec.environment(os.environ, address, sys.executable), readiness_timeout)
+    return Cluster(spec, given, flags, _spec.environment(os.environ, address, sys.executable, verify_ssl), readiness_timeout)
 
 
 def _invent_name() -> str:

@@ -78,7 +78,6 @@ def refuse_what_is_not_done(
     fetcher: Optional[Mapping[str, object]],
     gpu_vendor: Optional[str],
     extra_config: Optional[Mapping[str, object]],
-    verify_ssl: Optional[bool],
 ) -> None:
     """Raises UnsupportedError for the first argument whose effect in tfmesos2 this version does not have."""
     docker = (containerizer_type or environ.get("TFMESOS_CONTAINERIZER") or "DOCKER") == "DOCKER"
@@ -93,11 +92,6 @@ def refuse_what_is_not_done(
             raise UnsupportedError("gpu_vendor", f"{gpu_vendor}: this version gives tasks devices of nvidia alone")
         if master and docker:
             raise UnsupportedError("gpu_vendor", "with DOCKER nothing gives a container its devices; use containerizer_type='MESOS'")
-    if master.startswith("https://"):
-        if verify_ssl is None and not switched_on(environ.get("MESOS_VERIFY_SSL", "true")):
-            raise UnsupportedError("MESOS_VERIFY_SSL", "certificates are always verified; make the machine trust the master's CA")
-        if verify_ssl is not None and not verify_ssl:
-            raise UnsupportedError("verify_ssl", "certificates are always verified; make the machine trust the master's CA")
 
 
 def switched_on(value: str) -> bool:
@@ -106,13 +100,10 @@ def switched_on(value: str) -> bool:
 
 
 def master_address(master: Optional[str], environ: Mapping[str, str]) -> str:
-    """Returns where the Mesos master is, with https:// where MESOS_SSL wants it, or "" to run on this machine."""
+    """Returns where the Mesos masters are, or "" to run on this machine."""
     if switched_on(environ.get("TFMESOS_LOCAL", "")) and master is None:
         return ""
-    master = (environ.get("MESOS_MASTER", "") if master is None else master).strip()
-    if master and "://" not in master and switched_on(environ.get("MESOS_SSL", "")):
-        return "https://" + master
-    return master
+    return (environ.get("MESOS_MASTER", "") if master is None else master).strip()
 
 
 def flags(local: bool, client_ip: Optional[str], port: Optional[int]) -> List[str]:
@@ -125,11 +116,13 @@ def flags(local: bool, client_ip: Optional[str], port: Optional[int]) -> List[st
     return given
 
 
-def environment(environ: Mapping[str, str], master: str, python: str) -> dict[str, str]:
+def environment(environ: Mapping[str, str], master: str, python: str, verify_ssl: Optional[bool] = None) -> dict[str, str]:
     """Returns the environ of the scheduler: ours, with the master said once, and for tasks on this machine our Python first."""
-    env = {key: value for key, value in environ.items() if key not in ("MESOS_MASTER", "MESOS_SSL", "TFMESOS_LOCAL", "TFMESOS_CLUSTER_FILE")}
+    env = {key: value for key, value in environ.items() if key not in ("MESOS_MASTER", "TFMESOS_LOCAL", "TFMESOS_CLUSTER_FILE")}
     if master:
         env["MESOS_MASTER"] = master
+        if verify_ssl is not None:
+            env["MESOS_VERIFY_SSL"] = str(verify_ssl).lower()
     elif python:
         env["PATH"] = os.pathsep.join(filter(None, [os.path.dirname(python), env.get("PATH", "")]))
     return env

@@ -31,9 +31,18 @@ func (d *decider) describe(t *Task, job *Job, token string) Launch {
 		Volumes:   job.Volumes,
 		User:      job.User,
 		KillGrace: killGrace(d.Settings.Grace),
-		Labels: []EnvVar{{"tfmesos_cluster", d.Spec.Name}, {"tfmesos_job", t.Name.JobName},
-			{"tfmesos_run", strconv.Itoa(d.Run)}, {"tfmesos_task_index", strconv.Itoa(t.Name.TaskIndex)}},
+		Labels:    d.labels(t),
 	}
+}
+
+// labels are what other programs can tell a launch by in Mesos: whose it is, and for which cluster_def.
+func (d *decider) labels(t *Task) []EnvVar {
+	generation := d.Generation
+	if d.ClusterDef == nil {
+		generation++ // the one that is to come of it
+	}
+	return []EnvVar{{"tfmesos_cluster", d.Spec.Name}, {"tfmesos_generation", strconv.Itoa(generation)}, {"tfmesos_job", t.Name.JobName},
+		{"tfmesos_run", strconv.Itoa(d.Run)}, {"tfmesos_task_index", strconv.Itoa(t.Name.TaskIndex)}}
 }
 
 // The end of a run nests: the program has 3/5 of the grace from TERM to KILL, its sidecar 4/5, and at the whole the

@@ -1,8 +1,6 @@
 package mesos
 
 import (
-	"context"
-	"net"
 	"net/url"
 	"strings"
 	"testing"
@@ -19,9 +17,37 @@ func TestKnownFault002MasterAddressForms(t *testing.T) {
 		"[::1]:5050":              "http://[::1]:5050/api/v1/scheduler",
 		"mesos_master-1.lab:5050": "http://mesos_master-1.lab:5050/api/v1/scheduler",
 	} {
-		got, err := parseMaster(text)
-		if err != nil || got.String() != want {
+		got, err := parseMasters(text, false)
+		if err != nil || len(got.list) != 1 || got.list[0].String() != want {
 			t.Errorf("%q is %v, %v; want %s", text, got, err, want)
+		}
+	}
+}
+
+func TestKnownFault002SeveralMastersAndZooKeeper(t *testing.T) {
+	for text, want := range map[string]string{
+		" 127.0.0.1:1 , 127.0.0.1:2/ ":       "https://127.0.0.1:1 https://127.0.0.1:2",
+		"http://a:1,https://b:2,master@c:3,": "http://a:1 https://b:2 https://c:3",
+		"zk://h:2181/mesos":                  "zk://h:2181/mesos",
+		" zk://u:pa55@h1:2181,h2/mesos/":     "zk://h1:2181,h2:2181/mesos",
+	} {
+		m, err := parseMasters(text, true)
+		if err != nil {
+			t.Errorf("%q is refused: %v", text, err)
+			continue
+		}
+		got := m.String()
+		if m.zookeeper == nil {
+			got = ""
+			for _, u := range m.list {
+				got += " " + strings.TrimSuffix(u.String(), apiPath)
+			}
+		}
+		if strings.TrimSpace(got) != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+		if shown := ShowMaster(text); shown != m.String() || strings.Contains(shown, "pa55") {
+			t.Errorf("%q is shown as %q", text, shown)
 		}
 	}
 }
@@ -37,9 +63,13 @@ func TestKnownFault002UnusableMasterAddressesAreRefusedInOneLine(t *testing.T) {
 		"127.0.0.1:0":                   "the port is not",
 		"127.0.0.1:65536":               "the port is not",
 		"127.0.0.1:http":                "the port is not",
-		"zk://h:2181/mesos":             "ZooKeeper is not supported",
-		"127.0.0.1:5050,127.0.0.1:5051": "lists are not supported",
-		"127.0.0.1:5050 , 127.0.0.1:51": "lists are not supported",
+		"zk://h:2181":                   "has no path",
+		"zk://u:pa55/@h:2181/mesos":     "none of a node",
+		"127.0.0.1:5050,zk://h:2181/m":  "stands alone",
+		"127.0.0.1:5050,127.0.0.1":      "want HOST:PORT",
+		" , ":                           "is empty",
+		"tf:pa55,x@127.0.0.1:5050":      `has an "@"`,
+		"a:1,http://tf:pa55@b:2":        `has an "@"`,
 		"ftp://127.0.0.1:5050":          "want HOST:PORT",
 		"http://http://127.0.0.1:5050":  "nothing after HOST:PORT",
 		"127.0.0.1:5050/api/v1":         "nothing after HOST:PORT",
@@ -82,21 +112,13 @@ func TestRedirectsKeepTheScheme(t *testing.T) {
 	}
 }
 
-func TestLocalAddressIsTheOneTowardsTheMaster(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+func TestLocalAddressIsTheOneTowardsTheMasters(t *testing.T) {
+	for _, master := range []string{"127.0.0.1:9", "https://no-such-host.invalid:5050,127.0.0.1:9", "zk://127.0.0.1:2181/mesos"} {
+		if got, err := LocalAddress(t.Context(), master); err != nil || got.String() != "127.0.0.1" {
+			t.Errorf("the address towards %s is %v, %v", master, got, err)
+		}
 	}
-	defer listener.Close()
-	got, err := LocalAddress(context.Background(), listener.Addr().String())
-	if err != nil || got.String() != "127.0.0.1" {
-		t.Errorf("the address towards %s is %v, %v", listener.Addr(), got, err)
-	}
-	listener.Close()
-	if _, err := LocalAddress(context.Background(), listener.Addr().String()); err == nil {
-		t.Error("a master that does not listen gives an address")
-	}
-	if _, err := LocalAddress(context.Background(), "nonsense"); err == nil {
+	if _, err := LocalAddress(t.Context(), "nonsense"); err == nil {
 		t.Error("a master address that is none gives an address")
 	}
 }

@@ -3,6 +3,7 @@ package mesos
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log/slog"
@@ -27,7 +28,8 @@ const (
 // timing is fixed; only tests have another.
 type timing struct {
 	call      time.Duration  // a call without an answer is given up after it
-	subscribe time.Duration  // from sending SUBSCRIBE to SUBSCRIBED
+	answer    time.Duration  // from sending SUBSCRIBE to the head of its answer, at each master
+	subscribe time.Duration  // from there to SUBSCRIBED
 	silence   time.Duration  // heartbeat intervals without any record before the stream is taken for dead
 	backoff   backoff.Policy // between subscriptions
 }
@@ -36,6 +38,7 @@ type timing struct {
 // than that, because those after it wait for it.
 var defaultTiming = timing{
 	call:      30 * time.Second,
+	answer:    15 * time.Second,
 	subscribe: 75 * time.Second,
 	silence:   5,
 	backoff:   backoff.Policy{First: 250 * time.Millisecond, Max: 15 * time.Second, Factor: 2},
@@ -44,7 +47,7 @@ var defaultTiming = timing{
 // Client is one framework at one master. Its methods may be called from different goroutines.
 type Client struct {
 	config   Config
-	master   *url.URL
+	masters  *masters
 	log      *slog.Logger
 	timing   timing
 	fraction func() float64 // of the jitter, from [0, 1)
@@ -57,6 +60,7 @@ type Client struct {
 	current *subscription // nil while not subscribed
 	tearing chan struct{} // closed when the Teardown that is on its way has its answer; nil if there is none
 	leader  *url.URL      // where a call was redirected to; the next SUBSCRIBE tries it first
+	elected elected
 }
 
 // subscription is what calls need to know of the stream they belong to. It does not change.
@@ -64,6 +68,7 @@ type subscription struct {
 	url         *url.URL
 	streamID    string
 	frameworkID string
+	elected     string                  // who led when it began, as ZooKeeper says; empty without one
 	drop        context.CancelCauseFunc // ends the stream
 }
 
@@ -72,25 +77,31 @@ func New(config Config) (*Client, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	master, err := parseMaster(config.Master)
+	masters, err := parseMasters(config.Master, config.Secure)
+	if err != nil {
+		return nil, err
+	}
+	trust, err := config.tls()
 	if err != nil {
 		return nil, err
 	}
 	return &Client{
-		config: config, master: master, log: config.Logger, timing: defaultTiming, fraction: rand.Float64,
-		streams: newHTTPClient(), calls: newHTTPClient(), tornDown: make(chan struct{}),
+		config: config, masters: masters, log: config.Logger, timing: defaultTiming, fraction: rand.Float64,
+		streams: newHTTPClient(trust), calls: newHTTPClient(trust), tornDown: make(chan struct{}),
+		elected: elected{changed: make(chan struct{}, 1)},
 	}, nil
 }
 
 // newHTTPClient returns a client for one connection. It asks no proxy: masters are inside the cluster, and a proxy would hold
 // back the stream. It follows no redirect, because only SUBSCRIBE may, and unpacks nothing.
-func newHTTPClient() *http.Client {
+func newHTTPClient(trust *tls.Config) *http.Client {
 	var http1 http.Protocols
 	http1.SetHTTP1(true)
 	return &http.Client{
 		Transport: &http.Transport{
 			DialContext:         (&net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}).DialContext,
-			TLSHandshakeTimeout: dialTimeout,
+			TLSClientConfig:     trust.Clone(),
+			TLSHandshakeTimeout: tlsTimeout,
 			Protocols:           &http1,
 			MaxConnsPerHost:     1, // calls keep their order
 			DisableCompression:  true,
@@ -167,7 +178,7 @@ func (c *Client) post(ctx context.Context, client *http.Client, to *url.URL, str
 	if streamID != "" {
 		request.Header.Set(streamIDHeader, streamID)
 	}
-	if c.config.Principal != "" {
+	if c.config.Secret != "" {
 		request.SetBasicAuth(c.config.Principal, string(c.config.Secret))
 	}
 	return client.Do(request)

@@ -13,10 +13,17 @@ import (
 // Config is what a Client needs to know. Master, Framework.Name, Framework.User, Framework.FailoverTimeout and Logger
 // must be there.
 type Config struct {
-	// Master is host:port, with http:// or https:// in front if wanted; http is assumed.
+	// Master is host:port, several of them with commas, each with http:// or https:// in front if wanted, or
+	// zk://[user:password@]host:port,host:port/path, where masters elect the leading one.
 	Master string
-	// Principal and Secret go with every request (HTTP Basic) when Principal is not empty. Principal is part of the
-	// registration and cannot change under one framework id, so it is worth setting before the master asks for it.
+	// Secure: https for masters whose address names no scheme.
+	Secure bool
+	// CA has certificates (PEM) that are trusted in place of the machine's, if any.
+	CA []byte
+	// SkipVerify trusts any certificate.
+	SkipVerify bool
+	// Principal is part of the registration and cannot change under one framework id, so it is worth setting before the
+	// master asks for it. With a Secret both go with every request (HTTP Basic).
 	Principal string
 	Secret    Secret
 	Framework Framework
@@ -61,7 +68,10 @@ type Framework struct {
 func (c *Config) validate() error {
 	var problems []error
 	refuse := func(format string, args ...any) { problems = append(problems, fmt.Errorf("mesos: "+format, args...)) }
-	if _, err := parseMaster(c.Master); err != nil {
+	if _, err := parseMasters(c.Master, c.Secure); err != nil {
+		problems = append(problems, err)
+	}
+	if _, err := c.tls(); err != nil {
 		problems = append(problems, err)
 	}
 	if strings.ContainsFunc(c.Principal, func(r rune) bool { return r < ' ' || r == ':' || r == 0x7f }) {

@@ -22,7 +22,9 @@ var (
 
 // Reasons for which a subscription ends and Run opens the next one.
 var (
-	errSilent   = errors.New("the master has gone silent")
+	errSilent   = errors.New("the master has gone silent: the connection is broken, or a proxy before the master holds back the stream")
+	errNoAnswer = errors.New("no answer to SUBSCRIBE")
+	errElected  = errors.New("another master has been elected")
 	errClosed   = errors.New("the master has closed the stream")
 	errTornDown = errors.New("the framework was torn down")
 )
@@ -94,7 +96,7 @@ func (r *refusal) Unwrap() []error {
 }
 
 // refusalOf classifies the message of an ERROR event.
-func refusalOf(message string) *refusal {
+func (c *Config) refusalOf(message string) *refusal {
 	switch {
 	case strings.Contains(message, "Framework has been removed"):
 		return &refusal{kind: ErrFrameworkRemoved, message: message}
@@ -102,6 +104,9 @@ func refusalOf(message string) *refusal {
 		return &refusal{kind: ErrFailedOver, message: message}
 	case message == "":
 		message = "an ERROR event without a message"
+	}
+	if hint := c.explainError(message); hint != "" {
+		message += ": " + hint
 	}
 	return &refusal{kind: ErrRefused, message: message}
 }

@@ -28,7 +28,7 @@ func decode(record []byte) (event *scheduler.Event, err error) {
 func (r *run) handle(event *scheduler.Event, sub *subscription, dog *watchdog) error {
 	switch {
 	case event.Type == scheduler.Event_ERROR:
-		return refusalOf(oneLine(event.GetError().GetMessage()))
+		return r.config.refusalOf(oneLine(event.GetError().GetMessage()))
 	case event.Type == scheduler.Event_SUBSCRIBED:
 		return r.handleSubscribed(event.GetSubscribed(), sub, dog)
 	case !r.subscribed:
@@ -59,11 +59,12 @@ func (r *run) handleSubscribed(subscribed *scheduler.Event_Subscribed, sub *subs
 	if r.frameworkID != "" && r.frameworkID != id {
 		r.log.Warn("the master gives another framework id than asked for", logkey.From, r.frameworkID, logkey.To, id)
 	}
-	r.frameworkID, r.subscribed, r.why = id, true, ""
+	r.frameworkID, r.subscribed, r.met, r.why = id, true, true, ""
 	sub.frameworkID = id
 	r.mu.Lock()
 	r.current = sub
 	r.mu.Unlock()
+	r.outvoted() // ZooKeeper may have had news meanwhile
 	dog.expect(silence(subscribed.HeartbeatIntervalSeconds, r.timing.silence))
 	r.log.Info("subscribed", logkey.FrameworkID, id, logkey.Master, sub.url.Host)
 	r.deliver(cluster.Subscribed{FrameworkID: id, Master: sub.url.Host})

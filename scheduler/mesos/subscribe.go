@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
@@ -15,9 +13,6 @@ import (
 	"tfmesos/scheduler/cluster"
 	"tfmesos/shared/logkey"
 )
-
-// maxHops bounds the redirects from the configured master to the leading one.
-const maxHops = 5
 
 // Run keeps a subscription until ctx ends, the master refuses the framework, or a Teardown was accepted; the latter is
 // no error. frameworkID is the one known from before, or empty to register anew; the id that Subscribed brings is used
@@ -28,6 +23,9 @@ const maxHops = 5
 // next; each begins with Subscribed. While there is none, Disconnected tells why, again whenever the reason changes. On a
 // refusal Refused is the last event; the error is then ErrRefused, ErrFrameworkRemoved or ErrFailedOver.
 func (c *Client) Run(ctx context.Context, frameworkID string, deliver func(cluster.Event)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer c.follow(ctx)()
+	defer cancel()
 	r := &run{Client: c, frameworkID: frameworkID, deliver: deliver, warned: map[scheduler.Event_Type]bool{}}
 	for attempt := 0; ; attempt++ {
 		began := time.Now()
@@ -55,7 +53,7 @@ func (c *Client) Run(ctx context.Context, frameworkID string, deliver func(clust
 	}
 }
 
-// pause returns early when ctx ends, with its error, or after a Teardown.
+// pause returns early when ctx ends, with its error, after a Teardown, or when ZooKeeper has news of the leader.
 func (c *Client) pause(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -63,6 +61,7 @@ func (c *Client) pause(ctx context.Context, wait time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-c.tornDown:
+	case <-c.elected.changed:
 	case <-timer.C:
 	}
 	return nil
@@ -74,6 +73,7 @@ type run struct {
 	frameworkID string
 	deliver     func(cluster.Event)
 	subscribed  bool   // SUBSCRIBED has come on the present stream
+	met         bool   // SUBSCRIBED has come on any
 	why         string // of the Disconnected delivered last; empty once subscribed
 	warned      map[scheduler.Event_Type]bool
 }
@@ -86,7 +86,7 @@ func (r *run) disconnected(err error, wait time.Duration, attempt int) {
 		return
 	}
 	r.why = why
-	r.log.Info("not subscribed", logkey.Master, r.master.Host, logkey.Reason, why, logkey.Wait, wait, logkey.Attempt, attempt)
+	r.log.Info("not subscribed", logkey.Master, r.masters.String(), logkey.Reason, why, logkey.Wait, wait, logkey.Attempt, attempt)
 	r.deliver(cluster.Disconnected{Why: why})
 }
 
@@ -97,11 +97,9 @@ func (r *run) subscribe(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	dog := watch(r.timing.subscribe, func() { cancel(errSilent) })
-	defer dog.stop()
 	sub := &subscription{drop: cancel}
 	r.subscribed = false
-	err := r.stream(ctx, sub, dog)
+	err := r.stream(ctx, sub)
 	if cause := context.Cause(ctx); cause != nil && !errors.As(err, new(*refusal)) {
 		err = cause // rather than what cancelling did to the connection
 	}
@@ -110,12 +108,14 @@ func (r *run) subscribe(ctx context.Context) error {
 	return err
 }
 
-func (r *run) stream(ctx context.Context, sub *subscription, dog *watchdog) error {
-	answer, from, err := r.open(ctx)
+func (r *run) stream(ctx context.Context, sub *subscription) error {
+	answer, from, err := r.open(ctx, sub)
 	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
+	dog := watch(r.timing.subscribe, func() { sub.drop(errSilent) })
+	defer dog.stop()
 	sub.url, sub.streamID = from, answer.Header.Get(streamIDHeader)
 	if sub.streamID == "" || len(sub.streamID) > maxStreamID {
 		return fmt.Errorf("%s answers SUBSCRIBE without a usable %s: is it a Mesos master?", from.Host, streamIDHeader)
@@ -140,60 +140,6 @@ func (r *run) stream(ctx context.Context, sub *subscription, dog *watchdog) erro
 			return err
 		}
 	}
-}
-
-// open sends SUBSCRIBE, follows redirects to the leading master, and returns its answer of 200 with its address.
-func (r *run) open(ctx context.Context) (*http.Response, *url.URL, error) {
-	body, err := r.subscribeCall().Marshal()
-	if err != nil {
-		return nil, nil, fmt.Errorf("encode call SUBSCRIBE: %w", err)
-	}
-	to := r.target()
-	for range maxHops + 1 {
-		r.log.Debug("subscribe", logkey.URL, to.String(), logkey.FrameworkID, r.frameworkID)
-		answer, err := r.post(ctx, r.streams, to, "", body)
-		if err != nil {
-			return nil, nil, fmt.Errorf("subscribe at %s: %w", to.Host, withoutURL(err))
-		}
-		if answer.StatusCode == http.StatusOK {
-			return answer, to, nil
-		}
-		message := readMessage(answer)
-		answer.Body.Close()
-		switch answer.StatusCode {
-		case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-			if to, err = redirected(to, answer.Header.Get("Location")); err != nil {
-				return nil, nil, err
-			}
-		default:
-			return nil, nil, r.unsubscribable(&CallError{Call: scheduler.Call_SUBSCRIBE.String(), Code: answer.StatusCode, Message: message})
-		}
-	}
-	return nil, nil, fmt.Errorf("redirected %d times, at last to %s: the masters have no leader", maxHops+1, to.Host)
-}
-
-// unsubscribable tells refusals, which are final, from what passes.
-func (r *run) unsubscribable(failed *CallError) error {
-	if failed.Temporary() {
-		return failed
-	}
-	message := failed.Error()
-	if failed.Code == http.StatusUnauthorized {
-		message = fmt.Sprintf("%s (principal %q, the secret is not shown)", message, r.config.Principal)
-	}
-	return &refusal{kind: ErrRefused, message: message, cause: failed}
-}
-
-// target returns where to subscribe: the leader that a call was redirected to, once; otherwise the configured master.
-func (r *run) target() *url.URL {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	to := r.leader
-	r.leader = nil
-	if to == nil {
-		to = r.master
-	}
-	return to
 }
 
 // subscribeCall has a known framework id in both of its places, or the master refuses it.

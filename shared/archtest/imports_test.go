@@ -38,6 +38,7 @@ var rooms = []struct {
 	{"github.com/redis/go-redis/...", []string{"scheduler/store/..."}},
 	{"github.com/alicebob/miniredis/...", []string{"scheduler/store/..."}},
 	{"github.com/mesos/mesos-go/...", []string{"scheduler/mesos/...", "scheduler/local/..."}},
+	{"github.com/go-zookeeper/...", []string{"scheduler/mesos/detector/..."}},
 	{"github.com/gogo/protobuf/...", []string{"scheduler/mesos/...", "scheduler/local/..."}},
 	{"github.com/valyala/fasthttp/...", []string{"scheduler/httpapi/..."}},
 	{"github.com/fasthttp/...", []string{"scheduler/httpapi/..."}},
