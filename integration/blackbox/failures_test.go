@@ -29,6 +29,10 @@ var mishaps = []mishap{
 	{"neither a master nor `--local`", 2, func(t *testing.T) *run {
 		return local().launch(t, "failures", t.TempDir(), []string{"run", "--worker", "1"})
 	}},
+	{"a setting that is neither true nor false", 2, reaching("MESOS_VERIFY_SSL=flase", "MESOS_MASTER=127.0.0.1:9")},
+	{"a principal's secret that others can read", 2, func(t *testing.T) *run {
+		return reaching("MESOS_USERNAME=tf", "MESOS_PASSWORD_FILE="+write(t, "secret", "x", 0o644), "MESOS_MASTER=127.0.0.1:9")(t)
+	}},
 	{"no spec, and no tasks by flags", 2, started()},
 	{"a spec that is not there", 2, started("no-such-spec.yaml")},
 	{"a spec with mistakes; each is in a line of its own before", 2, func(t *testing.T) *run {
@@ -68,6 +72,8 @@ var mishaps = []mishap{
 	{"a master that is not there, for longer than `--orphan-timeout`", 4, func(t *testing.T) *run {
 		return local().launch(t, "failures", t.TempDir(), []string{"run", "--master", "127.0.0.1:9", "--name", "failures", "--orphan-timeout", "1s", "--grace", "1s", "--worker", "1"})
 	}},
+	{"none of several masters", 4, reaching("MESOS_MASTER=127.0.0.1:9,127.0.0.1:19")},
+	{"a ZooKeeper that is not there", 4, reaching("MESOS_MASTER=zk://tf:secret@127.0.0.1:9/mesos")},
 	{"a Redis that is not there", 4, started("--redis", "redis://127.0.0.1:9", "--worker", "1")},
 	{"Ctrl-C", 130, func(t *testing.T) *run {
 		r := local().start(t, "--worker", "1", "--", "sleep", "1000")
@@ -81,6 +87,15 @@ var mishaps = []mishap{
 		r.signal(15)
 		return r
 	}},
+}
+
+// reaching is a run on Mesos with these settings, which waits no longer than 1s for it.
+func reaching(env ...string) func(*testing.T) *run {
+	return func(t *testing.T) *run {
+		p := local()
+		p.extra = env
+		return p.launch(t, "failures", t.TempDir(), []string{"run", "--name", "failures", "--orphan-timeout", "1s", "--grace", "1s", "--worker", "1"})
+	}
 }
 
 func started(args ...string) func(*testing.T) *run {

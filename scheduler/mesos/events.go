@@ -98,7 +98,7 @@ func convertEvent(event *scheduler.Event, role string) cluster.Event {
 		}
 	case scheduler.Event_UPDATE:
 		if event.Update != nil {
-			return convertStatus(&event.Update.Status)
+			return explainUpdate(convertStatus(&event.Update.Status))
 		}
 	case scheduler.Event_FAILURE:
 		// With an executor it is the end of that one, and the update of its task says more.

@@ -1,14 +1,12 @@
 package mesos
 
 import (
-	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -124,50 +122,40 @@ func TestC10ARefusalOfZooKeeperEndsRun(t *testing.T) {
 	}
 }
 
-// hoarder is an intermediary that passes answers on when they are complete, as a proxy does that buffers.
+// hoarder is an intermediary that passes the head of an answer on at once and its body when it is complete, as nginx does by default.
 func hoarder(t *testing.T, to string) string {
 	t.Helper()
-	target, err := url.Parse(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	proxy.FlushInterval = time.Hour
-	proxy.ModifyResponse = func(answer *http.Response) error {
-		answer.Body = io.NopCloser(answer.Body) // hides nothing, and lets no flush through
-		answer.ContentLength = 1 << 20          // or the proxy takes it for a stream
-		return nil
-	}
-	server := httptest.NewServer(proxy)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		onward, err := http.NewRequestWithContext(r.Context(), r.Method, to+r.URL.Path, r.Body)
+		if err != nil {
+			return
+		}
+		onward.Header = r.Header
+		answer, err := http.DefaultTransport.RoundTrip(onward)
+		if err != nil {
+			return
+		}
+		defer answer.Body.Close()
+		maps.Copy(w.Header(), answer.Header)
+		w.WriteHeader(answer.StatusCode)
+		_ = http.NewResponseController(w).Flush()
+		body, _ := io.ReadAll(answer.Body)
+		_, _ = w.Write(body)
+	}))
 	t.Cleanup(func() {
-		server.CloseClientConnections()
 		server.Close()
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	})
 	return server.URL
 }
 
 func TestC11AProxyThatHoldsBackTheStreamIsNoticed(t *testing.T) {
 	m := newFakeMaster(t, nil)
-	r := start(t, testConfig(hoarder(t, m.URL)), "", func(c *timing) { c.answer, c.subscribe = 200*time.Millisecond, 200*time.Millisecond })
+	r := start(t, testConfig(hoarder(t, m.URL)), "", func(c *timing) { c.subscribe = 200 * time.Millisecond })
 	s := next(t, m.streams, "SUBSCRIBE")
 	s.subscribed("F", 15)
-	why := event[cluster.Disconnected](t, r).Why
-	if !strings.Contains(why, errNoAnswer.Error()) && why != errSilent.Error() {
-		t.Errorf("why: %q", why)
-	}
-	next(t, s.gone, "end of the stream that nothing comes of")
-}
-
-func TestC11AStreamWhoseHeartbeatsAreHeldBackIsLeft(t *testing.T) {
-	m := newFakeMaster(t, nil)
-	r := start(t, testConfig(m.URL), "")
-	s := next(t, m.streams, "SUBSCRIBE")
-	s.subscribed("F", 0.01)
-	event[cluster.Subscribed](t, r)
 	if why := event[cluster.Disconnected](t, r).Why; !strings.Contains(why, "a proxy before the master holds back the stream") {
 		t.Errorf("why: %q", why)
 	}
-	if err := r.Call(context.Background(), cluster.Revive{}); !errors.Is(err, ErrNotSubscribed) && err != nil {
-		t.Error(err)
-	}
+	next(t, s.gone, "end of the stream that nothing comes of")
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"tfmesos/scheduler/cluster"
 )
 
 // unsubscribable tells refusals of SUBSCRIBE, which are final, from what passes.
@@ -57,4 +59,12 @@ func (c *Config) explainError(message string) string {
 		return fmt.Sprintf("user %q is not for principal %s (MESOS_USERNAME), by the rule run_tasks of the master's --acls", c.Framework.User, principal)
 	}
 	return ""
+}
+
+// explainUpdate says which rule a launch has met that no other try will pass.
+func explainUpdate(u cluster.Updated) cluster.Updated {
+	if u.Reason == "TASK_UNAUTHORIZED" {
+		u.Message += ": the user is that of the job, else of who started the scheduler, the principal is MESOS_USERNAME, and the rule run_tasks of the master's --acls"
+	}
+	return u
 }

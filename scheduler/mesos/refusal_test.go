@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 
 	"tfmesos/scheduler/cluster"
@@ -43,7 +44,10 @@ func TestC19RefusalsNameTheSettingAndTheRule(t *testing.T) {
 	config := testConfig("127.0.0.1:5050")
 	config.Principal = "tf"
 	for message, want := range map[string][]string{
-		"Framework's roles are not all whitelisted, e.g.: role 'ml' is not present in the master's --roles": {`"ml"`, "--role, MESOS_FRAMEWORK_ROLE", "--roles"},
+		"Roles { ml } are not present in the master's --roles":                        {`"ml"`, "--role, MESOS_FRAMEWORK_ROLE", "is not among the master's --roles"},
+		"Not authorized to register framework with roles { ml }":                      {`role "ml"`, "principal tf", "MESOS_USERNAME", "register_frameworks"},
+		"User 'root' is not allowed to run frameworks without --root_submissions set": {`"nobody"`, "--no-root_submissions"},
+		"Changing framework's principal is not allowed.":                              {`MESOS_USERNAME is "tf" now`},
 	} {
 		got := config.refusalOf(message).message
 		for _, word := range append(want, message) {
@@ -51,5 +55,18 @@ func TestC19RefusalsNameTheSettingAndTheRule(t *testing.T) {
 				t.Errorf("%q does not say %q", got, word)
 			}
 		}
+	}
+}
+
+func TestC19ATaskThatIsNotAllowedNamesTheRule(t *testing.T) {
+	m := newFakeMaster(t, nil)
+	r := start(t, testConfig(m.URL), "")
+	s := m.subscribe(t, r)
+	failed, reason := mesos.TASK_ERROR, mesos.REASON_TASK_UNAUTHORIZED
+	message := "Principal 'tf' no authorized to launch task t of framework F under user 'root'"
+	s.send(&scheduler.Event{Type: scheduler.Event_UPDATE, Update: &scheduler.Event_Update{
+		Status: mesos.TaskStatus{TaskID: mesos.TaskID{Value: "t"}, State: &failed, Reason: &reason, Message: &message}}})
+	if got := event[cluster.Updated](t, r).Message; !strings.HasPrefix(got, message) || !strings.Contains(got, "run_tasks") {
+		t.Errorf("the update says %q", got)
 	}
 }
