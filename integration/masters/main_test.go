@@ -40,6 +40,7 @@ type run struct {
 
 	mu      sync.Mutex
 	lines   []string // of stderr
+	seen    int      // that many of them have been awaited
 	more    chan struct{}
 	printed strings.Builder // stdout
 }
@@ -100,20 +101,15 @@ func (r *run) said() string {
 	return strings.Join(r.lines, "\n")
 }
 
-// awaits waits for a line on stderr and returns its match.
+// awaits waits for a line on stderr, behind the one awaited before, and returns its match.
 func (r *run) awaits(pattern string) []string {
 	r.t.Helper()
 	expression, timeout := regexp.MustCompile(pattern), time.After(patience)
-	for seen := 0; ; {
-		r.mu.Lock()
-		more := r.more
-		for ; seen < len(r.lines); seen++ {
-			if match := expression.FindStringSubmatch(r.lines[seen]); match != nil {
-				r.mu.Unlock()
-				return match
-			}
+	for {
+		match, more := r.look(expression)
+		if match != nil {
+			return match
 		}
-		r.mu.Unlock()
 		select {
 		case <-more:
 		case <-r.exited:
@@ -122,6 +118,16 @@ func (r *run) awaits(pattern string) []string {
 			r.t.Fatalf("there never was a line %q", pattern)
 		}
 	}
+}
+
+func (r *run) look(expression *regexp.Regexp) (match []string, more <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.seen < len(r.lines) && match == nil {
+		match = expression.FindStringSubmatch(r.lines[r.seen])
+		r.seen++
+	}
+	return match, r.more
 }
 
 // ends waits for the end, and wants this exit code and these words in the last line, which no secret of a test is in.

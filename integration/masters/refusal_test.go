@@ -3,6 +3,9 @@
 package masters_test
 
 import (
+	"net"
+	"strconv"
+	"syscall"
 	"testing"
 
 	mesosrig "tfmesos/integration/mesos"
@@ -76,4 +79,33 @@ func TestC19WhatTheMasterDoesNotAllowIsSaidWithSettingAndRule(t *testing.T) {
 		rig := mesosrig.Start(t, mesosrig.WithMasterFlag("root_submissions", "false"))
 		start(t, nil, "--master", rig.Master(), "--worker", "1", "--", "true").ends(4, `user is "root"`, "root_submissions")
 	})
+}
+
+// TestC18AMasterMayBeginToAskForCredentials starts the master anew with other flags, as an operator does who turns authentication on.
+func TestC18AMasterMayBeginToAskForCredentials(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		env  []string
+		code int
+		want string
+	}{
+		"set from the first on": {[]string{"MESOS_USERNAME=tf", "MESOS_PASSWORD=" + secret}, 0, "finished"},
+		"not set":               {nil, 4, "set MESOS_USERNAME and MESOS_PASSWORD"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			open := mesosrig.Start(t)
+			end, command := waiting(t)
+			r := start(t, c.env, append([]string{"--master", open.Master(), "--worker", "1"}, command...)...)
+			framework := r.awaits(`registered with master .* as framework (\S+)$`)[1]
+			r.awaits("all 1 tasks ready")
+			open.StopMaster(t, syscall.SIGKILL)
+			_, port, _ := net.SplitHostPort(open.Master())
+			mesosrig.Start(t, append(asking(t), func(config *mesosrig.Config) { config.MasterPort, _ = strconv.Atoi(port) })...)
+			if c.code == 0 {
+				r.awaits("registered with master .* as framework " + framework + "(,|$)")
+				touch(t, end)
+			}
+			r.ends(c.code, c.want)
+		})
+	}
 }

@@ -128,11 +128,14 @@ func (d *decider) subscribed(ev Subscribed) {
 }
 
 func (d *decider) disconnected(ev Disconnected) {
-	d.Connected, d.Offers, d.AwayWhy = false, nil, ev.Why
-	if d.Framework.DisconnectedAt.IsZero() {
+	switch {
+	case d.Framework.DisconnectedAt.IsZero():
 		d.Framework.DisconnectedAt = d.now
 		d.note(Note{Kind: "disconnected", Text: "the master is out of reach: " + ev.Why, Bad: true})
+	case ev.Why != d.AwayWhy:
+		d.note(Note{Kind: "disconnected", Text: "the master is still out of reach: " + ev.Why, Bad: true})
 	}
+	d.Connected, d.Offers, d.AwayWhy = false, nil, ev.Why
 }
 
 // liveIDs returns the task_ids of live launches that the filter, if any, lets pass.

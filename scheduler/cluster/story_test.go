@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -72,7 +73,7 @@ func storyEvent(t *testing.T, s *story, td *datadriven.TestData) Event {
 	case "subscribed":
 		return Subscribed{FrameworkID: "F1", Master: "10.0.0.9:5050"}
 	case "disconnected":
-		return Disconnected{Why: "connection refused"}
+		return Disconnected{Why: cmp.Or(arg("why"), "connection refused")}
 	case "refused":
 		return Refused{Message: "Framework has been removed"}
 	case "offer":

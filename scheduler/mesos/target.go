@@ -94,7 +94,7 @@ func (r *run) candidates(sub *subscription) ([]*url.URL, error) {
 	case len(to) == 0 && r.elected.why != nil:
 		return nil, r.elected.why
 	case len(to) == 0:
-		return nil, fmt.Errorf("asking %s who leads", r.masters.zookeeper)
+		return nil, fmt.Errorf("%s does not say who leads", r.masters.zookeeper)
 	}
 	return to, nil
 }
@@ -106,6 +106,7 @@ func (r *run) open(ctx context.Context, sub *subscription) (*http.Response, *url
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode call SUBSCRIBE: %w", err)
 	}
+	r.awaitZooKeeper(ctx)
 	candidates, err := r.candidates(sub)
 	if err != nil {
 		return nil, nil, err
@@ -119,6 +120,24 @@ func (r *run) open(ctx context.Context, sub *subscription) (*http.Response, *url
 		failures = append(failures, err)
 	}
 	return nil, nil, r.unopened(failures)
+}
+
+// awaitZooKeeper waits for the first word of ZooKeeper, which may take as long as an answer of a master.
+func (r *run) awaitZooKeeper(ctx context.Context) {
+	r.mu.Lock()
+	silent := r.masters.zookeeper != nil && r.elected.leader == "" && r.elected.why == nil
+	r.mu.Unlock()
+	if !silent {
+		return
+	}
+	timer := time.NewTimer(r.timing.answer)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-r.tornDown:
+	case <-r.elected.changed:
+	case <-timer.C:
+	}
 }
 
 // unopened joins what each candidate has come to. If it is certificates at all of them, and none has ever been good, it is not
