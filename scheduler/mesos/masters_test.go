@@ -3,6 +3,7 @@ package mesos
 import (
 	"errors"
 	"io"
+	"log/slog"
 	"maps"
 	"net"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 
 	"tfmesos/scheduler/cluster"
 	"tfmesos/scheduler/mesos/detector"
+	"tfmesos/shared/backoff"
 )
 
 // nobody is an address where nothing listens.
@@ -158,4 +160,30 @@ func TestC11AProxyThatHoldsBackTheStreamIsNoticed(t *testing.T) {
 		t.Errorf("why: %q", why)
 	}
 	next(t, s.gone, "end of the stream that nothing comes of")
+}
+
+func TestC10AfterNewsOfALeaderPausesBeginShortAgain(t *testing.T) {
+	recovering := true
+	m := newFakeMaster(t, func(w http.ResponseWriter, _ *scheduler.Call) bool {
+		defer func() { recovering = false }()
+		if recovering {
+			http.Error(w, "Master has not finished recovery", http.StatusServiceUnavailable)
+		}
+		return recovering
+	})
+	config, log := testConfig("zk://"+nobody(t)+"/mesos"), make(lines, 1000)
+	config.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	r := start(t, config, "", func(c *timing) { c.backoff = backoff.Policy{First: time.Millisecond, Max: time.Hour, Factor: 1e9} })
+	for line := ""; !strings.Contains(line, "attempt=1"); line = next(t, log, "second attempt") { // the pause after it lasts half an hour
+	}
+	r.elect(found(m.host()))
+	next(t, m.streams, "SUBSCRIBE soon after the one that was too early")
+}
+
+// lines are those of a log.
+type lines chan string
+
+func (l lines) Write(p []byte) (int, error) {
+	l <- string(p)
+	return len(p), nil
 }

@@ -47,24 +47,29 @@ func (c *Client) Run(ctx context.Context, frameworkID string, deliver func(clust
 		}
 		wait := c.timing.backoff.Delay(attempt, c.fraction())
 		r.disconnected(err, wait, attempt)
-		if err := c.pause(ctx, wait); err != nil {
+		news, err := c.pause(ctx, wait)
+		if err != nil {
 			return err
+		}
+		if news {
+			attempt = -1 // how long the one before was away says nothing of this one
 		}
 	}
 }
 
 // pause returns early when ctx ends, with its error, after a Teardown, or when ZooKeeper has news of the leader.
-func (c *Client) pause(ctx context.Context, wait time.Duration) error {
+func (c *Client) pause(ctx context.Context, wait time.Duration) (news bool, err error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		return false, ctx.Err()
 	case <-c.tornDown:
 	case <-c.elected.changed:
+		return true, nil
 	case <-timer.C:
 	}
-	return nil
+	return false, nil
 }
 
 // run is the state of one Run.
