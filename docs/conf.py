@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 
 # The order of the pages. One that is named nowhere comes last, so that none is forgotten.
 PARTS = {
-    "Use it": ["quickstart", "spec", "configuration", "mesos", "python", "moving-from-tfmesos2", "troubleshooting", "failures"],
+    "Use it": ["quickstart", "spec", "placement", "configuration", "mesos", "python", "moving-from-tfmesos2", "troubleshooting", "failures"],
     "Read and call it": ["redis", "callback-api"],
     "How it is built": ["architecture", "nomenclature", "decisions", "testing", "stand-in", "known-faults", "mesos-rules", "commit-messages"],
 }

@@ -206,7 +206,7 @@ func subscribed() cluster.Event {
 // offered is room for n workers.
 func offered(n int) cluster.Event {
 	return cluster.Offered{Offers: []offer.Offer{{ID: "o1", AgentID: "a1", Hostname: "a1.lab", Address: "10.1.0.1", Role: "*",
-		Resources: offer.Resources{CPUs: offer.Milli(n) * 1000, Mem: offer.Milli(n) * 1024000}}}}
+		Parts: []offer.Part{{Resources: offer.Resources{CPUs: offer.Milli(n) * 1000, Mem: offer.Milli(n) * 1024000}}}}}}
 }
 
 // updated is an update of worker:0 with the uuid.

@@ -119,11 +119,11 @@ func TestOffersThatDoNotHelpAreDeclinedInTimeWithoutAnyEvent(t *testing.T) {
 		r := newRig(t, newCluster(2))
 		r.start()
 		r.post(subscribed(), offered(1))
-		time.Sleep(9 * time.Second)
+		time.Sleep(7 * time.Second)
 		if r.diary.count("DECLINE") != 0 {
 			t.Error("the offer is declined before others had time to come")
 		}
-		time.Sleep(2 * time.Second)
+		time.Sleep(9 * time.Second)
 		if r.diary.count("DECLINE o1") != 1 {
 			t.Errorf("the offer is not given back: %v", r.diary.all())
 		}

@@ -155,8 +155,11 @@ func (h *house) announce(c *cluster.Cluster, address string) error {
 		fmt.Sprintf("%s: run %d, %d tasks on %s; callbacks at %s", c.Spec.Name, c.Run, len(c.Tasks), where, address),
 		fmt.Sprintf("%s: state: redis-cli -u %s HGETALL '%s'", c.Spec.Name, h.redisForPeople(), store.TasksKey(c.Spec.Name)),
 	)
-	if attributes := os.Getenv("MESOS_ATTRIBUTES"); attributes != "" && h.local == nil {
-		h.say(fmt.Sprintf("%s: MESOS_ATTRIBUTES=%s is not heeded: this version places tasks by resources alone", c.Spec.Name, attributes))
+	switch {
+	case h.unplaced:
+		h.say(c.Spec.Name + ": constraints do not count on one machine")
+	case h.run.Attributes != "": // agents read the same variable, so somebody may have meant them
+		h.say(fmt.Sprintf("%s: only agents with MESOS_ATTRIBUTES=%s get tasks", c.Spec.Name, h.run.Attributes))
 	}
 	if h.embedded == nil {
 		h.say(fmt.Sprintf("%s: redis %s: %s", c.Spec.Name, h.store.Address(), h.store.Durability()))

@@ -20,6 +20,7 @@ type specFlags struct {
 	Image         string `env:"DOCKER_IMAGE" help:"Container image of jobs that name none; without one tasks are plain commands." placeholder:"IMAGE"`
 	Containerizer string `env:"TFMESOS_CONTAINERIZER" help:"Who runs images: DOCKER or MESOS." placeholder:"DOCKER"`
 	Role          string `env:"MESOS_FRAMEWORK_ROLE" help:"Mesos role to register with." placeholder:"*"`
+	Attributes    string `env:"MESOS_ATTRIBUTES" help:"Attributes that agents must have, several separated by ; or ,: only those get tasks." placeholder:"KEY:VALUE"`
 
 	Chief      string `env:"TFMESOS_CHIEF" help:"Number of chiefs: 0 or 1." placeholder:"N" group:"Without a spec"`
 	PS         string `name:"ps" env:"TFMESOS_PS" help:"Number of parameter servers." placeholder:"N" group:"Without a spec"`

@@ -35,6 +35,9 @@ const (
 
 // Run starts the cluster and follows it.
 func (r *runCommand) Run(inv *invocation) error {
+	if r.Local {
+		r.Attributes = "" // they are of agents elsewhere, or of one here that is not ours
+	}
 	spec, err := r.read(inv.command)
 	if err != nil {
 		return err
@@ -45,13 +48,14 @@ func (r *runCommand) Run(inv *invocation) error {
 	if r.Local && r.Spec == "" {
 		standHere(&spec)
 	}
+	unplaced := r.Local && unplace(&spec)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	defer signal.Stop(signals)
 
-	h := &house{run: r, start: inv.start, signals: signals, logger: r.logger()}
+	h := &house{run: r, start: inv.start, signals: signals, unplaced: unplaced, logger: r.logger()}
 	defer h.close()
 	building, built := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	err = h.build(building, spec)
@@ -75,6 +79,17 @@ func standHere(spec *cluster.Spec) {
 			job.Workdir = spec.Dir
 		}
 	}
+}
+
+// unplace takes the constraints away, of which a machine alone can keep none that matters, and reports whether there were any.
+func unplace(spec *cluster.Spec) bool {
+	had := len(spec.Constraints) > 0
+	spec.Constraints = nil
+	for i := range spec.Jobs {
+		had = had || len(spec.Jobs[i].Constraints) > 0
+		spec.Jobs[i].Constraints = nil
+	}
+	return had
 }
 
 // stopFor says how a signal ends a run.

@@ -54,7 +54,7 @@ func countProblems(n int) string {
 }
 
 func (f *specFlags) parse(command []string) (cluster.Spec, error) {
-	defaults := spec.Defaults{Name: f.Name, Image: f.Image, Containerizer: f.Containerizer, Role: f.Role}
+	defaults := spec.Defaults{Name: f.Name, Image: f.Image, Containerizer: f.Containerizer, Role: f.Role, Attributes: f.Attributes}
 	dir, err := os.Getwd()
 	if err != nil {
 		return cluster.Spec{}, fmt.Errorf("find the current directory: %w", err)

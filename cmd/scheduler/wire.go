@@ -33,10 +33,11 @@ import (
 
 // house is a run with everything it is built of. Parts are there from the step of build that makes them.
 type house struct {
-	run     *runCommand
-	start   time.Time
-	signals chan os.Signal
-	logger  *slog.Logger
+	run      *runCommand
+	start    time.Time
+	signals  chan os.Signal
+	logger   *slog.Logger
+	unplaced bool // the spec had constraints, which do not count on one machine
 
 	unlock    func() // gives the name free
 	local     *local.Mesos

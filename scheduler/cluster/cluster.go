@@ -35,17 +35,25 @@ type Cluster struct {
 	Reason   string
 
 	// The rest is of this process and never stored.
-	Settings  Settings
-	Connected bool            // subscribed at the master right now
-	Offers    []HeldOffer     // offers not answered yet
-	Round     reconcile.Round // explicit reconciliation that goes on
-	AskedAt   time.Time       // when the last round started
-	AwayWhy   string          // why the master is out of reach
-	Suppress  bool            // SUPPRESS is in force
-	ReviveAt  time.Time       // no REVIVE before it: they load the master's allocator
-	Probing   []string        // task_ids of launches whose address is being probed
-	Driving   bool            // the driver runs
-	Hurry     bool            // somebody has stopped the run: nobody finishes by himself any more
+	Settings   Settings
+	Connected  bool            // subscribed at the master right now
+	Offers     []HeldOffer     // offers not answered yet
+	Seen       []offer.Offer   // the last offers of each agent since something waits, to say why it does
+	SeenAt     time.Time       // when the last of them came
+	Told       string          // what people were told last of the wait, so that they hear news only
+	Draws      int             // numbers drawn for jitter, see decider.fraction
+	Round      reconcile.Round // explicit reconciliation that goes on
+	AskedAt    time.Time       // when the last round started
+	AwayWhy    string          // why the master is out of reach
+	Suppress   bool            // SUPPRESS is in force
+	SuppressAt time.Time       // when it was sent
+	Filtered   bool            // our filters may hide what waits now
+	ReviveAt   time.Time       // no REVIVE before it: they load the master's allocator
+	WatchAt    time.Time       // when to send one more REVIVE, unless an offer comes: the last may be lost
+	Watches    int             // how many of these have been sent
+	Probing    []string        // task_ids of launches whose address is being probed
+	Driving    bool            // the driver runs
+	Hurry      bool            // somebody has stopped the run: nobody finishes by himself any more
 }
 
 // Framework is our registration at the master.
@@ -79,10 +87,10 @@ type Settings struct {
 	TFImport string
 }
 
-// HeldOffer is an offer that waits for the rest of the gang's place.
+// HeldOffer is an offer that waits for the rest of the gang's place, until a time at the longest.
 type HeldOffer struct {
 	offer.Offer
-	Since time.Time
+	Until time.Time
 }
 
 // New returns a cluster that has not started anything, at phase waiting.
@@ -99,6 +107,7 @@ func New(spec Spec, run int, nonce string, settings Settings, now time.Time) *Cl
 // and forgets what only the old process had.
 func (c *Cluster) Resume(settings Settings, now time.Time) {
 	c.Settings, c.Connected, c.Offers, c.Suppress, c.Round, c.Driving, c.Probing = settings, false, nil, false, reconcile.Round{}, false, nil
+	c.Seen, c.SeenAt, c.Filtered, c.WatchAt, c.Watches = nil, time.Time{}, false, time.Time{}, 0
 	if c.Framework.DisconnectedAt.IsZero() {
 		c.Framework.DisconnectedAt = now
 	}
@@ -110,6 +119,7 @@ func (c *Cluster) Clone() *Cluster {
 	d.ClusterDef = c.ClusterDef.Clone()
 	d.Tasks = slices.Clone(c.Tasks)
 	d.Offers = slices.Clone(c.Offers)
+	d.Seen = slices.Clone(c.Seen)
 	d.Probing = slices.Clone(c.Probing)
 	return &d
 }

@@ -129,12 +129,10 @@ func (d *decider) nextWake() time.Time {
 	if d.Connected {
 		consider(d.Round.Due())
 		for _, o := range d.Offers {
-			consider(o.Since.Add(holdOffers))
+			consider(o.Until)
 		}
 		consider(d.stagingDue())
-		if d.Suppress && len(d.waiting()) > 0 && d.Phase != PhaseEnding {
-			consider(d.ReviveAt)
-		}
+		consider(d.reviveDue())
 	}
 	return next
 }

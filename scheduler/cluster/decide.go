@@ -2,8 +2,10 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	"tfmesos/scheduler/offer"
 	"tfmesos/scheduler/reconcile"
 )
 
@@ -44,6 +46,7 @@ func (d *decider) take(ev Event) {
 	case Updated:
 		d.updated(ev)
 	case AgentLost:
+		d.Seen = slices.DeleteFunc(d.Seen, func(o offer.Offer) bool { return o.AgentID == ev.AgentID })
 		d.ask(func(t *Task) bool { return t.AgentID == ev.AgentID })
 	case CallFailed:
 		d.callFailed(ev)
@@ -122,7 +125,9 @@ func (d *decider) subscribed(ev Subscribed) {
 		d.Framework.RegisteredAt = d.now
 	}
 	d.Framework.DisconnectedAt = time.Time{}
-	d.Connected, d.Suppress, d.Offers, d.ReviveAt = true, false, nil, time.Time{}
+	d.Connected, d.Offers = true, nil
+	d.Suppress, d.Filtered, d.ReviveAt, d.Watches = false, false, time.Time{}, 0 // the master has forgotten both
+	d.watch()
 	d.note(Note{Kind: "subscribed", Text: text})
 	d.startRound()
 }

@@ -103,6 +103,7 @@ func (d *decider) relaunch(t *Task, ev Updated) {
 	d.noteTask(t, "task_lost", describeUpdate(ev)+"; launching it again", true)
 	d.move(t, TaskWaiting, "lost before it ran")
 	*t = Task{Name: t.Name, Phase: t.Phase, PhaseAt: t.PhaseAt, Launch: t.Launch, ExitCode: -1, Why: "launch " + describeUpdate(ev)}
+	d.Filtered, d.Told = true, "" // what we declined was of no use for others
 }
 
 // programEnded folds the sidecar's word on its child. It comes before the terminal state, which confirms it.

@@ -16,24 +16,33 @@ import (
 // world is a careless Mesos with careless sidecars: it sends any event about anything that was ever launched or offered,
 // in any order and more than once, and watches what the cluster makes of it.
 type world struct {
-	c        *Cluster
-	now      time.Time
-	offers   map[string]offer.Offer // may still be used
-	everUsed map[string]bool        // offers that were accepted, declined or void
-	launched []Launch
-	dead     map[string]bool // launches that Mesos has given a terminal state
-	nextID   int
+	c         *Cluster
+	now       time.Time
+	offers    map[string]offer.Offer // may still be used
+	offeredAt map[string]time.Time
+	revivedAt time.Time
+	everUsed  map[string]bool // offers that were accepted, declined or void
+	launched  []Launch
+	dead      map[string]bool // launches that Mesos has given a terminal state
+	nextID    int
 }
 
 // TestNoSequenceOfEventsBreaksTheCluster checks after every event what must always hold.
 func TestNoSequenceOfEventsBreaksTheCluster(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := &world{now: time.Unix(1_000_000, 0), offers: map[string]offer.Offer{}, everUsed: map[string]bool{}, dead: map[string]bool{}}
+		w := &world{now: time.Unix(1_000_000, 0), offers: map[string]offer.Offer{}, offeredAt: map[string]time.Time{}, everUsed: map[string]bool{}, dead: map[string]bool{}}
+		perRack, err := offer.ParseConstraint("rack max_per 4")
+		if err != nil {
+			t.Fatal(err)
+		}
 		spec := Spec{Name: "ctr", Deadlines: DefaultDeadlines, Jobs: []Job{
 			{Name: tf.Chief, Num: rapid.IntRange(0, 1).Draw(t, "chief"), Resources: offer.Resources{CPUs: 500, Mem: 512000}, Command: []string{"train"}},
 			{Name: tf.Worker, Num: rapid.IntRange(1, 12).Draw(t, "workers"), Resources: offer.Resources{CPUs: 1000, Mem: 1024000}},
 			{Name: "board", Num: rapid.IntRange(0, 1).Draw(t, "board"), Resources: offer.Resources{CPUs: 100, Mem: 1000}, Command: []string{"tb"}, Side: true},
 		}}
+		if rapid.Bool().Draw(t, "constrained") {
+			spec.Jobs[1].Constraints = []offer.Constraint{perRack}
+		}
 		w.c = New(spec, 1, "abc123", Settings{Secret: []byte("s"), Grace: 20 * time.Second, OrphanTimeout: 15 * time.Minute}, w.now)
 		for range rapid.IntRange(1, 120).Draw(t, "events") {
 			w.now = w.now.Add(time.Duration(rapid.SampledFrom([]int{0, 0, 0, 1, 500, 2000, 31000}).Draw(t, "ms")) * time.Millisecond)
@@ -92,8 +101,9 @@ func (w *world) drawOffers(t *rapid.T) Event {
 	for range rapid.IntRange(1, 3).Draw(t, "offers") {
 		w.nextID++
 		o := offer.Offer{ID: fmt.Sprintf("o%d", w.nextID), AgentID: rapid.SampledFrom([]string{"a1", "a2"}).Draw(t, "agent"), Hostname: "h", Address: "10.0.0.1", Role: "*",
-			Resources: offer.Resources{CPUs: offer.Milli(rapid.IntRange(0, 8000).Draw(t, "cpus")), Mem: offer.Milli(rapid.IntRange(0, 16_000_000).Draw(t, "mem"))}}
-		w.offers[o.ID] = o
+			Parts:      []offer.Part{{Resources: offer.Resources{CPUs: offer.Milli(rapid.IntRange(0, 8000).Draw(t, "cpus")), Mem: offer.Milli(rapid.IntRange(0, 16_000_000).Draw(t, "mem"))}}},
+			Attributes: []offer.Attribute{{Name: "rack", Values: []string{rapid.SampledFrom([]string{"r1", "r2"}).Draw(t, "rack")}}}}
+		w.offers[o.ID], w.offeredAt[o.ID] = o, w.now
 		ev.Offers = append(ev.Offers, o)
 	}
 	return ev
@@ -144,6 +154,26 @@ func (w *world) step(t *rapid.T, ev Event) {
 		t.Fatalf("%T: the loop would spin: wake at %s, now %s, phase %s, %s", ev, work.Wake, w.now, w.c.Phase, w.c.Why)
 	}
 	w.checkClusterDef(t)
+	w.checkOffers(t)
+}
+
+// checkOffers: no offer is forgotten, and none is kept from others for long.
+func (w *world) checkOffers(t *rapid.T) {
+	held := map[string]bool{}
+	for _, o := range w.c.Offers {
+		held[o.ID] = true
+		if age := w.now.Sub(w.offeredAt[o.ID]); age >= holdFor.Max && w.c.Connected {
+			t.Fatalf("offer %s is kept for %s", o.ID, age)
+		}
+	}
+	for id := range w.offers {
+		if !held[id] && w.c.Connected && !w.c.Ended() {
+			t.Fatalf("offer %s was neither used nor declined nor kept", id)
+		}
+	}
+	if waiting := w.c.Phase == PhaseWaiting; len(held) > 0 && !waiting && w.c.Phase != PhaseEnding {
+		t.Fatalf("%d offers are kept although nothing waits", len(held))
+	}
 }
 
 func (w *world) void(id string) {
@@ -155,6 +185,11 @@ func (w *world) void(id string) {
 
 func (w *world) check(t *rapid.T, call Call) {
 	switch call := call.(type) {
+	case Revive:
+		if pause := w.now.Sub(w.revivedAt); pause < reviveEvery {
+			t.Fatalf("two REVIVEs within %s", pause)
+		}
+		w.revivedAt = w.now
 	case Decline:
 		for _, id := range call.OfferIDs {
 			w.use(t, id)
@@ -162,10 +197,10 @@ func (w *world) check(t *rapid.T, call Call) {
 	case Accept:
 		var offered, asked offer.Resources
 		for _, id := range call.OfferIDs {
-			offered = offered.Add(w.use(t, id).Resources)
+			offered = offered.Add(offer.Sum(w.use(t, id).Parts))
 		}
 		for _, l := range call.Launches {
-			asked = asked.Add(l.Resources)
+			asked = asked.Add(offer.Sum(l.Parts))
 			for _, earlier := range w.launched {
 				if earlier.TaskID == l.TaskID {
 					t.Fatalf("task_id %s was used twice", l.TaskID)

@@ -18,12 +18,11 @@ func TaskID(cluster, nonce string, name tf.TaskName, launch int) string {
 	return fmt.Sprintf("%s.%s.%s-%d.%d", cluster, nonce, name.JobName, name.TaskIndex, launch)
 }
 
-// describe returns what Mesos must be told to start the launch of t.
+// describe returns what Mesos must be told to start the launch of t, but for its resources.
 func (d *decider) describe(t *Task, job *Job, token string) Launch {
 	return Launch{
 		TaskID:    t.TaskID,
 		Task:      t.Name,
-		Resources: job.Resources,
 		Argv:      d.entrypoint(t, job),
 		Env:       d.environment(t, job, token),
 		Image:     job.Image,

@@ -20,6 +20,8 @@ type Spec struct {
 	Role string `json:"role,omitempty"`
 	// Jobs are in the order of the spec, each with all that it inherits from the cluster filled in.
 	Jobs []Job `json:"jobs"`
+	// Constraints hold for each task; what counts in them counts all tasks.
+	Constraints []offer.Constraint `json:"constraints,omitempty"`
 	// Success says whose programs make the run a success: "" the chief's, else worker 0's, else all; "all", "any" or a share
 	// as in "50%" of the chief's and the workers'.
 	Success string `json:"success,omitempty"`
@@ -57,9 +59,16 @@ type Job struct {
 	Workdir string `json:"workdir,omitempty"`
 	// User runs the task; empty: the user of the framework.
 	User string `json:"user,omitempty"`
+	// Constraints hold for the tasks of the job beside those of the cluster; what counts in them counts tasks of the job.
+	Constraints []offer.Constraint `json:"constraints,omitempty"`
+	// Placement is PlacementSpread, or empty: tasks go where the least is left over.
+	Placement string `json:"placement,omitempty"`
 	// Side keeps the job out of cluster_def and TF_CONFIG: it is scheduled and watched, no more.
 	Side bool `json:"side,omitempty"`
 }
+
+// PlacementSpread has each task of a job go rather where few others of it are.
+const PlacementSpread = "spread"
 
 // Volume is a directory of the agent seen in the container.
 type Volume struct {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -98,6 +99,8 @@ func storyEvent(t *testing.T, s *story, td *datadriven.TestData) Event {
 			Cause: callback.Cause(arg("cause")), Message: td.Input}}
 	case "agent-lost":
 		return AgentLost{AgentID: arg("agent")}
+	case "revive-failed":
+		return CallFailed{Call: Revive{}, Why: "timeout"}
 	case "accept-failed":
 		return CallFailed{Call: Accept{Launches: []Launch{{TaskID: id()}}}, Why: "timeout"}
 	case "answered":
@@ -130,23 +133,28 @@ func (s *story) taskID(t *testing.T, task, launch string) string {
 
 func (s *story) storyOffers(t *testing.T, td *datadriven.TestData) []offer.Offer {
 	var offers []offer.Offer
-	for _, arg := range td.CmdArgs { // a1=(cpus,mem,gpus)
+	for _, arg := range td.CmdArgs { // a1=(cpus,mem,gpus,rack)
 		s.offers++
 		var r [3]float64
+		var attributes []offer.Attribute
 		for i, text := range arg.Vals {
 			v, err := strconv.ParseFloat(text, 64)
-			if err != nil {
+			switch {
+			case i == 3:
+				attributes = append(attributes, offer.Attribute{Name: "rack", Values: []string{text}})
+			case err != nil:
 				t.Fatal(err)
+			default:
+				r[i] = v
 			}
-			r[i] = v
 		}
 		offers = append(offers, offer.Offer{ID: fmt.Sprintf("o%d", s.offers), AgentID: arg.Key, Hostname: arg.Key + ".lab", Address: "10.1.0." + arg.Key[1:], Role: "*",
-			Resources: offer.Resources{CPUs: offer.FromFloat(r[0]), Mem: offer.FromFloat(r[1]), GPUs: offer.FromFloat(r[2])}})
+			Parts: []offer.Part{{Resources: offer.Resources{CPUs: offer.FromFloat(r[0]), Mem: offer.FromFloat(r[1]), GPUs: offer.FromFloat(r[2])}}}, Attributes: attributes})
 	}
 	return offers
 }
 
-// storySpec reads jobs as chief=(1,train) or worker=2: how many, and the command if any.
+// storySpec reads jobs as chief=(1,train) or worker=2: how many, and the command if any; and only=(rack,==,r1) for a constraint of all.
 func storySpec(t *testing.T, td *datadriven.TestData) Spec {
 	spec := Spec{Name: "ctr", Deadlines: DefaultDeadlines}
 	for _, arg := range td.CmdArgs {
@@ -156,6 +164,14 @@ func storySpec(t *testing.T, td *datadriven.TestData) Spec {
 		}
 		if arg.Key == "success" {
 			spec.Success = arg.Vals[0]
+			continue
+		}
+		if arg.Key == "only" {
+			c, err := offer.ParseConstraint(strings.Join(arg.Vals, " "))
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec.Constraints = append(spec.Constraints, c)
 			continue
 		}
 		n, err := strconv.Atoi(arg.Vals[0])
@@ -203,7 +219,7 @@ func (s *story) decide(ev Event) string {
 	if s.c.Ended() {
 		fmt.Fprintf(&b, " exit %d", s.c.ExitCode)
 	} else if !work.Wake.IsZero() {
-		fmt.Fprintf(&b, ", wake in %s", work.Wake.Sub(s.now))
+		fmt.Fprintf(&b, ", wake in %s", work.Wake.Sub(s.now).Round(time.Millisecond))
 	}
 	return b.String() + "\n"
 }
@@ -234,7 +250,7 @@ func showCall(call Call) string {
 		}
 		return fmt.Sprintf("ACCEPT %s on %s: %s", strings.Join(c.OfferIDs, "+"), c.AgentID, strings.Join(ids, " "))
 	case Decline:
-		return fmt.Sprintf("DECLINE %s for %gs", strings.Join(c.OfferIDs, "+"), c.RefuseSeconds)
+		return fmt.Sprintf("DECLINE %s for %gs", strings.Join(c.OfferIDs, "+"), math.Round(c.RefuseSeconds*1000)/1000)
 	case Acknowledge:
 		return fmt.Sprintf("ACKNOWLEDGE %s of %s at %s", c.UUID, c.TaskID, c.AgentID)
 	case Kill:

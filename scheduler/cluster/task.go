@@ -3,6 +3,7 @@ package cluster
 import (
 	"time"
 
+	"tfmesos/scheduler/offer"
 	"tfmesos/shared/callback"
 	"tfmesos/shared/tf"
 )
@@ -43,6 +44,9 @@ type Task struct {
 	PhaseAt time.Time
 	// Why says what the task waits for or how it failed.
 	Why string
+	// Wait is what is known of a wait for a place; nil before the first offer, and once there is a launch. It is never
+	// changed, only replaced.
+	Wait *Wait
 
 	// Launch counts launches from 1; 0 before the first. TaskID is the current launch's Mesos task_id.
 	Launch   int
@@ -55,6 +59,8 @@ type Task struct {
 	// Advertised is host:port as the sidecar wants its peers to dial it; empty: Address and Port.
 	Advertised string
 	GPUs       int
+	// Grouped is what the agent has under the names that the spec's constraints count by, a JSON mapping; empty for none.
+	Grouped string
 	// State is Mesos' last word on the launch.
 	State State
 	// Reason is Mesos' reason of the last update, without the prefix REASON_.
@@ -72,6 +78,13 @@ type Task struct {
 	LaunchedAt, RunningAt, RegisteredAt, PythonStartedAt, ImportedAt, ServingAt, HeartbeatAt time.Time
 	// Import is "lean" or "full" once server mode has imported TensorFlow.
 	Import string
+}
+
+// Wait is why a task has no place.
+type Wait struct {
+	Since, LastOfferAt time.Time
+	// Refusals has no reasons if the task itself has a place, and waits for the rest of the gang.
+	offer.Refusals
 }
 
 // PeerAddress returns host:port at which peers dial the task; it is right once Port is known.

@@ -67,8 +67,8 @@ type Accept struct {
 type Launch struct {
 	TaskID string
 	Task   tf.TaskName
-	// Resources of the task.
-	Resources offer.Resources
+	// Parts are the resources of the task, by their reservations.
+	Parts []offer.Part
 	// Argv is the program and its arguments, executed without a shell.
 	Argv []string
 	// Env is sorted by name; each name is there once.

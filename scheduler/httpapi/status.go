@@ -58,6 +58,12 @@ func taskStatusOf(t *cluster.Task) callback.TaskStatus {
 		ImportedAt:      at(t.ImportedAt),
 		ServingAt:       at(t.ServingAt),
 	}
+	if w := t.Wait; w != nil {
+		status.Waiting = &callback.WaitingStatus{Offers: w.Offers, Since: at(w.Since), LastOfferAt: at(w.LastOfferAt)}
+		for _, r := range w.Reasons {
+			status.Waiting.Reasons = append(status.Waiting.Reasons, callback.RefusalStatus{Field: r.Field, Count: r.Count, Text: r.Long})
+		}
+	}
 	if t.Address != "" && t.Port != 0 {
 		status.Address = tf.JoinAddress(t.Address, t.Port)
 	}

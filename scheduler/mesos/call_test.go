@@ -19,7 +19,7 @@ import (
 // oneOfEach has a call of every type, Teardown last.
 var oneOfEach = []cluster.Call{
 	cluster.Accept{OfferIDs: []string{"O1"}, AgentID: "A", Role: "ml", Launches: []cluster.Launch{{
-		TaskID: "ctr.a1b2c3.ps-0.1", Task: tf.TaskName{JobName: "ps"}, Resources: offer.Resources{CPUs: 500}, Argv: []string{"sidecar"}}}},
+		TaskID: "ctr.a1b2c3.ps-0.1", Task: tf.TaskName{JobName: "ps"}, Parts: []offer.Part{{Resources: offer.Resources{CPUs: 500}}}, Argv: []string{"sidecar"}}}},
 	cluster.Decline{OfferIDs: []string{"O2"}, RefuseSeconds: 5},
 	cluster.Acknowledge{TaskID: "T", AgentID: "A", UUID: []byte("0123456789abcdef")},
 	cluster.Reconcile{},

@@ -8,7 +8,6 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 
 	"tfmesos/scheduler/cluster"
-	"tfmesos/scheduler/offer"
 )
 
 // convertCall puts a call into the message of the API. The error says what Mesos could make no sense of.
@@ -74,12 +73,16 @@ func convertLaunch(l *cluster.Launch, agent, role string) (mesos.TaskInfo, error
 	if len(l.Argv) == 0 {
 		return mesos.TaskInfo{}, fmt.Errorf("mesos: task_id %s has no program to run", l.TaskID)
 	}
+	resources, err := resources(l.Parts, role)
+	if err != nil {
+		return mesos.TaskInfo{}, fmt.Errorf("mesos: the resources of task_id %s: %w", l.TaskID, err)
+	}
 	shell := false
 	return mesos.TaskInfo{
 		Name:      l.Task.String(),
 		TaskID:    mesos.TaskID{Value: l.TaskID},
 		AgentID:   mesos.AgentID{Value: agent},
-		Resources: resources(l.Resources, role),
+		Resources: resources,
 		Command: &mesos.CommandInfo{
 			Shell: &shell, Value: &l.Argv[0], Arguments: l.Argv, Environment: environment(l.Env), User: optional(l.User),
 		},
@@ -87,24 +90,6 @@ func convertLaunch(l *cluster.Launch, agent, role string) (mesos.TaskInfo, error
 		KillPolicy: killPolicy(l.KillGrace),
 		Labels:     labels(l.Labels),
 	}, nil
-}
-
-// resources are what is more than zero, allocated to the role that the offers were.
-func resources(r offer.Resources, role string) (list []mesos.Resource) {
-	for _, part := range []struct {
-		name   string
-		amount offer.Milli
-	}{{"cpus", r.CPUs}, {"mem", r.Mem}, {"disk", r.Disk}, {"gpus", r.GPUs}} {
-		if part.amount <= 0 {
-			continue
-		}
-		resource := mesos.Resource{Name: part.name, Type: mesos.SCALAR.Enum(), Scalar: &mesos.Value_Scalar{Value: part.amount.Float()}}
-		if role != "" {
-			resource.AllocationInfo = &mesos.Resource_AllocationInfo{Role: &role}
-		}
-		list = append(list, resource)
-	}
-	return list
 }
 
 // environment keeps empty values: a variable that is set to nothing is not the same as none.

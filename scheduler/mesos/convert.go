@@ -8,63 +8,7 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib"
 
 	"tfmesos/scheduler/cluster"
-	"tfmesos/scheduler/offer"
 )
-
-// convertOffer keeps of an offer what any task may use. The role is the one the offer is allocated to; without that (a
-// master before MULTI_ROLE) it is our own.
-func convertOffer(o *mesos.Offer, role string) offer.Offer {
-	if allocated := o.GetAllocationInfo().GetRole(); allocated != "" {
-		role = allocated
-	}
-	address := o.GetURL().GetAddress()
-	converted := offer.Offer{
-		ID: o.ID.Value, AgentID: o.AgentID.Value, Hostname: o.Hostname, Address: address.GetIP(), Role: role,
-	}
-	for i := range o.Resources {
-		if usable(&o.Resources[i], role) {
-			converted.Resources = converted.Resources.Add(scalar(o.Resources[i].Name, o.Resources[i].Scalar.Value))
-		}
-	}
-	return converted
-}
-
-// usable tells whether a plain task of the role can be given the resource: nothing that is reserved (in either format), can
-// be taken back, is shared, comes from a resource provider, or is a volume or device of its own.
-func usable(r *mesos.Resource, role string) bool {
-	switch {
-	case r.Scalar == nil || r.GetType() != mesos.SCALAR:
-		return false
-	case r.GetRole() != "" && r.GetRole() != "*", r.Reservation != nil, len(r.Reservations) > 0:
-		return false
-	case r.Revocable != nil, r.Shared != nil, r.ProviderID != nil, r.Disk != nil:
-		return false
-	}
-	allocated := r.GetAllocationInfo().GetRole()
-	return allocated == "" || allocated == role
-}
-
-// maxScalar is more than any agent has, and far from overflowing offer.Milli.
-const maxScalar = 1e12
-
-// scalar returns an amount of one resource; other names than those tasks ask for, and what is no amount, count nothing.
-func scalar(name string, value float64) (r offer.Resources) {
-	if !(value > 0 && value <= maxScalar) { // NaN too
-		return r
-	}
-	amount := offer.FromFloat(value)
-	switch name {
-	case "cpus":
-		r.CPUs = amount
-	case "mem":
-		r.Mem = amount
-	case "disk":
-		r.Disk = amount
-	case "gpus":
-		r.GPUs = amount
-	}
-	return r
-}
 
 // convertStatus reads a status update. Everything but task_id and state may be missing.
 func convertStatus(s *mesos.TaskStatus) cluster.Updated {

@@ -45,9 +45,12 @@ func TestAnOfferCountsOnlyWhatAnyTaskMayUse(t *testing.T) {
 			amount("cpus", 0.1), amount("cpus", 0.2), amount("mem", 1024, func(r *mesos.Resource) { r.Role = of("*") }),
 			amount("disk", 10), amount("gpus", 2),
 			amount("mem", 64, func(r *mesos.Resource) { r.AllocationInfo = nil }),
-			amount("cpus", 100, func(r *mesos.Resource) { r.Role = of("ml") }),
+			amount("cpus", 100, func(r *mesos.Resource) { r.Role = of("mlx") }),
+			amount("cpus", 100, func(r *mesos.Resource) { r.Role = of("ml/below") }),
 			amount("cpus", 100, func(r *mesos.Resource) { r.Reservation = &mesos.Resource_ReservationInfo{} }),
-			amount("cpus", 100, func(r *mesos.Resource) { r.Reservations = []mesos.Resource_ReservationInfo{{Role: of("ml")}} }),
+			amount("cpus", 100, func(r *mesos.Resource) {
+				r.Reservations = []mesos.Resource_ReservationInfo{{Role: of("ml")}, {Role: of("ml/below")}}
+			}),
 			amount("cpus", 100, func(r *mesos.Resource) { r.Revocable = &mesos.Resource_RevocableInfo{} }),
 			amount("cpus", 100, func(r *mesos.Resource) { r.AllocationInfo.Role = of("other") }),
 			amount("disk", 100, func(r *mesos.Resource) { r.Disk = &mesos.Resource_DiskInfo{} }),
@@ -59,7 +62,7 @@ func TestAnOfferCountsOnlyWhatAnyTaskMayUse(t *testing.T) {
 		},
 	}
 	want := offer.Offer{ID: "O", AgentID: "A", Hostname: "a7.lab", Address: "10.0.0.7", Role: "ml",
-		Resources: offer.Resources{CPUs: 300, Mem: 1088000, Disk: 10000, GPUs: 2000}}
+		Parts: []offer.Part{{Resources: offer.Resources{CPUs: 300, Mem: 1088000, Disk: 10000, GPUs: 2000}}}}
 	if diff := cmp.Diff(want, convertOffer(&o, "ours")); diff != "" {
 		t.Errorf("the offer is read wrongly (-want +got):\n%s", diff)
 	}
@@ -181,7 +184,7 @@ func TestEveryStateOfTheCoreHasItsName(t *testing.T) {
 
 var launch = cluster.Launch{
 	TaskID: "ctr.a1b2c3.worker-1.2", Task: tf.TaskName{JobName: "worker", TaskIndex: 1},
-	Resources: offer.Resources{CPUs: 1500, Mem: 2048000, GPUs: 1000}, Argv: []string{"/opt/sidecar", "-v"},
+	Parts: []offer.Part{{Resources: offer.Resources{CPUs: 1500, Mem: 2048000, GPUs: 1000}}}, Argv: []string{"/opt/sidecar", "-v"},
 	Env: []cluster.EnvVar{{Name: "A", Value: "b=c\n"}, {Name: "EMPTY", Value: ""}}, User: "alice", KillGrace: 15 * time.Second,
 	Labels: []cluster.EnvVar{{Name: "tfmesos", Value: "ctr"}},
 }

@@ -104,7 +104,7 @@ func (f *faulty) accept(task string) cluster.Accept {
 	f.t.Helper()
 	o := until[cluster.Offered](f.t, f.running).Offers[0]
 	return cluster.Accept{OfferIDs: []string{o.ID}, AgentID: o.AgentID, Role: "ml", RefuseSeconds: 3600, Launches: []cluster.Launch{{
-		TaskID: task, Task: tf.TaskName{JobName: "ps"}, Resources: offer.Resources{CPUs: 1000, Mem: 32000}, Argv: []string{"/bin/sleep", "1000"}}}}
+		TaskID: task, Task: tf.TaskName{JobName: "ps"}, Parts: []offer.Part{{Resources: offer.Resources{CPUs: 1000, Mem: 32000}}}, Argv: []string{"/bin/sleep", "1000"}}}}
 }
 
 func TestC01TheLeaderIsFoundThroughAStandbyAndFollowedWhenItChanges(t *testing.T) {

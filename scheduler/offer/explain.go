@@ -1,42 +1,114 @@
 package offer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+
+	"tfmesos/shared/tf"
 )
 
-// explain says what an ask that found no place lacks: for each resource that is short everywhere it looked, how much
-// the best place has of it. Places count with what the gang's other tasks have left of them.
-func explain(places []place, ask Ask) string {
-	if len(places) == 0 {
-		return "no agent has offered anything"
+// Reason is why offers were refused for a task. One offer may be refused for several.
+type Reason struct {
+	// Field is the resource, or the attribute that a constraint names, or "room".
+	Field string
+	// Count is how many offers were refused for it.
+	Count int
+	// Short is the rest in words that follow Field and Count, Long in words that follow Count alone.
+	Short, Long string
+}
+
+// Refusals is what became of the offers that were looked at for a task.
+type Refusals struct {
+	// Offers is their number; the offers of one agent and role count as one.
+	Offers int
+	// Reasons are those of most offers first.
+	Reasons []Reason
+}
+
+// String is the sentence: "17 offers: 12 too little mem (largest 6144 of 8192), 5 rack is not r1".
+func (r Refusals) String() string {
+	if r.Offers == 0 {
+		return "no agent has offered anything yet"
 	}
-	var short []string
-	for i, wanted := range ask.Resources.dimensions() {
-		var largest, whole Milli
-		enough := false
-		for _, p := range places {
-			free := p.free.dimensions()[i].amount
-			largest, whole = max(largest, free), max(whole, p.whole.dimensions()[i].amount)
-			enough = enough || free >= wanted.amount
-		}
-		switch {
-		case enough:
-		case whole < wanted.amount:
-			short = append(short, fmt.Sprintf("no agent offers %s %s (largest %s)", wanted.name, wanted.amount, whole))
-		default:
-			short = append(short, fmt.Sprintf("no agent has %s %s left beside the other tasks (largest %s)", wanted.name, wanted.amount, largest))
+	var parts []string
+	for _, reason := range r.Reasons {
+		parts = append(parts, fmt.Sprintf("%d %s", reason.Count, reason.Long))
+	}
+	return fmt.Sprintf("%d %s: %s", r.Offers, plural(r.Offers, "offer"), strings.Join(parts, ", "))
+}
+
+// Explain says for a task of the gang why each of the offers has no place for it. Constraints count first: how big an agent
+// is on which it may not be says nothing. What has room for it by itself lacks it for the gang as a whole.
+func Explain(offers []Offer, gang Gang, task tf.TaskName) Refusals {
+	at := slices.IndexFunc(gang.Asks, func(a Ask) bool { return a.Task == task })
+	if at < 0 {
+		return Refusals{}
+	}
+	e := &explainer{ask: gang.Asks[at], gang: gang, largest: map[string]Milli{}}
+	e.tallies = tallies(gang)
+	places := group(offers)
+	for i := range places {
+		e.look(&places[i])
+	}
+	for i, r := range e.reasons {
+		if wanted := e.ask.Resources.amount(r.Field); wanted > 0 && r.Short == "" {
+			e.reasons[i].Short = fmt.Sprintf("too small, largest %s of %s", e.largest[r.Field], wanted)
+			e.reasons[i].Long = fmt.Sprintf("too little %s (largest %s of %s)", r.Field, e.largest[r.Field], wanted)
 		}
 	}
-	if len(short) == 0 {
-		what := "at once"
-		if slices.ContainsFunc(places, func(p place) bool { return p.whole.Contains(ask.Resources) }) {
-			what = "left beside the other tasks"
+	slices.SortStableFunc(e.reasons, func(a, b Reason) int { return cmp.Compare(b.Count, a.Count) })
+	return Refusals{Offers: len(places), Reasons: e.reasons}
+}
+
+type explainer struct {
+	ask     Ask
+	gang    Gang
+	tallies []tally
+	reasons []Reason
+	largest map[string]Milli
+}
+
+func (e *explainer) look(p *place) {
+	for _, c := range slices.Concat(e.gang.Constraints, e.ask.Constraints) {
+		if why := c.refuses(p.offer); why != "" {
+			e.count(Reason{Field: c.Attribute, Short: why, Long: fmt.Sprintf("%s is %s", c.Attribute, why)})
+			return
 		}
-		short = append(short, fmt.Sprintf("no single agent has %s %s", ask.Resources, what))
 	}
-	return fmt.Sprintf("%s; %d %s looked at", strings.Join(short, ", "), len(places), plural(len(places), "agent"))
+	for _, t := range e.tallies {
+		if t.about(e.ask.Task) && t.full(p.offer) {
+			why := fmt.Sprintf("has %d already", t.at[p.offer.Value(t.Attribute)])
+			e.count(Reason{Field: t.Attribute, Short: why, Long: t.Attribute + " " + why})
+			return
+		}
+	}
+	room := true
+	for i, wanted := range e.ask.Resources.dimensions() {
+		have := p.whole.dimensions()[i].amount
+		if have >= wanted.amount {
+			continue
+		}
+		room = false
+		e.largest[wanted.name] = max(e.largest[wanted.name], have)
+		e.count(Reason{Field: wanted.name})
+	}
+	if room {
+		e.count(Reason{Field: "room", Short: "not for all tasks at once", Long: "with room, but not for all tasks at once"})
+	}
+}
+
+// count adds one to a reason; those of one field differ in their words.
+func (e *explainer) count(r Reason) {
+	at := slices.IndexFunc(e.reasons, func(known Reason) bool {
+		return known.Field == r.Field && known.Short == r.Short
+	})
+	if at < 0 {
+		at = len(e.reasons)
+		e.reasons = append(e.reasons, r)
+	}
+	e.reasons[at].Count++
 }
 
 func plural(n int, word string) string {

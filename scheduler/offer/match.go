@@ -1,27 +1,53 @@
 package offer
 
 import (
-	"cmp"
 	"slices"
 
 	"tfmesos/shared/tf"
 )
 
-// Offer is an offer of one agent, as far as this package decides on it. Resources holds only what any task of ours may
-// use: no revocable ones and none reserved for a role.
+// Offer is an offer of one agent, as far as this package decides on it. Parts hold only what tasks of ours may use.
 type Offer struct {
-	ID        string
-	AgentID   string
-	Hostname  string
-	Address   string // the agent's IP address, empty if Mesos did not say
-	Role      string // the role the resources are allocated to
-	Resources Resources
+	ID         string
+	AgentID    string
+	Hostname   string
+	Address    string // the agent's IP address, empty if Mesos did not say
+	Role       string // the role the resources are allocated to
+	Parts      []Part
+	Attributes []Attribute
 }
 
 // Ask is what one task needs.
 type Ask struct {
 	Task      tf.TaskName
 	Resources Resources
+	// Constraints of the task's job: unique and max_per count the tasks of the job. All tasks of a job ask for the same.
+	Constraints []Constraint
+	// Spread: rather where few tasks of the job are, than where the least is left over.
+	Spread bool
+}
+
+// Gang is what is to be placed together.
+type Gang struct {
+	Asks []Ask
+	// Constraints hold for each task; unique and max_per count all tasks of the cluster.
+	Constraints []Constraint
+	// Running are the tasks of the cluster that have their places already.
+	Running []Running
+}
+
+// Running is a task with its place.
+type Running struct {
+	Task    tf.TaskName
+	AgentID string
+	// Values are what the agent has under the names that constraints count by, see Grouped.
+	Values map[string]string
+}
+
+// Placed is a task with the parts of the offers that it is to use.
+type Placed struct {
+	Task  tf.TaskName
+	Parts []Part
 }
 
 // Accept is the use of offers of a single agent and role for some tasks (a call that mixes agents is refused as a
@@ -32,108 +58,115 @@ type Accept struct {
 	Hostname string
 	Address  string
 	Role     string
-	Tasks    []tf.TaskName
+	Tasks    []Placed
+	// Values are what the agent has under the names that constraints count by.
+	Values map[string]string
 }
 
-// Unmet says why a task found no place.
-type Unmet struct {
-	Task   tf.TaskName
-	Reason string
-}
-
-// Matching is the answer of Match. Each offer is in exactly one of Accepts and Declines.
+// Matching is the answer of Match. Each offer is in exactly one of Accepts, Holds, Spares and Useless.
 type Matching struct {
-	Accepts  []Accept
-	Declines []string
-	// Unmet lists the tasks without a place; if there is one, Accepts is empty: a gang starts whole or not at all.
-	Unmet []Unmet
+	Accepts []Accept
+	// Holds are offers that have a place for some tasks, while others have none: a gang starts whole or not at all, so Accepts
+	// is empty then.
+	Holds []string
+	// Spares could hold a task, and are not needed.
+	Spares []string
+	// Useless are those that cannot hold any task, however much else there is.
+	Useless []string
+	// Unmet are the tasks without a place.
+	Unmet []tf.TaskName
 }
 
-// Match finds a place for every ask, or says what is short. Big asks are placed first, each where the least is left over;
-// tasks without gpus keep off agents that offer some while another agent has room. Big is first by memory; where the gang
-// does not fit so, by CPUs, since an agent that is rich in one and poor in the other may hold what the first order spoils.
-func Match(offers []Offer, asks []Ask) Matching {
-	m := match(offers, asks, byMem)
-	if len(m.Unmet) > 0 {
-		if n := match(offers, asks, byCPUs); len(n.Unmet) == 0 {
-			return n
+// Match finds a place for every ask. Big asks are placed first, each where the least is left over; tasks without gpus keep
+// off agents that offer some while another agent has room. Big is first by memory; where the gang does not fit so, by CPUs,
+// since an agent that is rich in one and poor in the other may hold what the first order spoils, and then the asks that may go
+// to the fewest agents come first. Spreading is given up before the gang is.
+func Match(offers []Offer, gang Gang) Matching {
+	var first *board
+	for _, spread := range []bool{true, false} {
+		if spread && !slices.ContainsFunc(gang.Asks, func(a Ask) bool { return a.Spread }) {
+			continue
+		}
+		for _, by := range []order{byMem, byCPUs, byChoice} {
+			b := newBoard(offers, gang)
+			if b.place(by, spread); len(b.unmet) == 0 {
+				return b.matching()
+			}
+			if first == nil {
+				first = b
+			}
+			if !first.couldFit() {
+				return first.matching()
+			}
+		}
+	}
+	return first.matching()
+}
+
+// couldFit reports whether the places have as much in all as the gang asks for.
+func (b *board) couldFit() bool {
+	var have, want Resources
+	for _, p := range b.places {
+		have = have.Add(p.whole)
+	}
+	for _, ask := range b.gang.Asks {
+		want = want.Add(ask.Resources)
+	}
+	return have.Contains(want)
+}
+
+func (b *board) matching() Matching {
+	m := Matching{Unmet: b.unmet}
+	for i := range b.places {
+		p := &b.places[i]
+		switch {
+		case len(p.tasks) > 0 && len(b.unmet) > 0:
+			m.Holds = append(m.Holds, p.OfferIDs...)
+		case len(p.tasks) > 0:
+			m.Accepts = append(m.Accepts, b.accept(p))
+		case b.couldHold(i):
+			m.Spares = append(m.Spares, p.OfferIDs...)
+		default:
+			m.Useless = append(m.Useless, p.OfferIDs...)
 		}
 	}
 	return m
 }
 
-func byMem(a, b Ask) int {
-	return cmp.Or(cmp.Compare(b.Resources.GPUs, a.Resources.GPUs), cmp.Compare(b.Resources.Mem, a.Resources.Mem),
-		cmp.Compare(b.Resources.CPUs, a.Resources.CPUs), a.Task.Compare(b.Task))
+func (b *board) accept(p *place) Accept {
+	a := p.Accept
+	a.Values = Grouped(p.offer, b.gang.counting())
+	slices.SortFunc(p.tasks, func(x, y Ask) int { return x.Task.Compare(y.Task) })
+	for _, ask := range p.tasks {
+		a.Tasks = append(a.Tasks, Placed{ask.Task, take(p.parts, ask.Resources)})
+	}
+	return a
 }
 
-func byCPUs(a, b Ask) int {
-	return cmp.Or(cmp.Compare(b.Resources.GPUs, a.Resources.GPUs), cmp.Compare(b.Resources.CPUs, a.Resources.CPUs), byMem(a, b))
-}
-
-func match(offers []Offer, asks []Ask, order func(a, b Ask) int) Matching {
-	places := group(offers)
-	ordered := slices.SortedStableFunc(slices.Values(asks), order)
-	var m Matching
-	for _, ask := range ordered {
-		if at := best(places, ask); at >= 0 {
-			places[at].free = places[at].free.Sub(ask.Resources)
-			places[at].Tasks = append(places[at].Tasks, ask.Task)
-		} else {
-			m.Unmet = append(m.Unmet, Unmet{Task: ask.Task, Reason: explain(places, ask)})
+// counting returns all constraints of the gang that count.
+func (g Gang) counting() []Constraint {
+	all := slices.Clone(g.Constraints)
+	for _, ask := range g.Asks {
+		for _, c := range ask.Constraints {
+			if !slices.ContainsFunc(all, c.Equal) {
+				all = append(all, c)
+			}
 		}
 	}
-	for _, p := range places {
-		if len(m.Unmet) > 0 || len(p.Tasks) == 0 {
-			m.Declines = append(m.Declines, p.OfferIDs...)
+	return all
+}
+
+// Grouped returns what the agent of an offer has under the names that constraints count by; nil if none does.
+func Grouped(o *Offer, constraints []Constraint) map[string]string {
+	var values map[string]string
+	for _, c := range constraints {
+		if !c.Counts() {
 			continue
 		}
-		slices.SortFunc(p.Tasks, tf.TaskName.Compare)
-		m.Accepts = append(m.Accepts, p.Accept)
-	}
-	return m
-}
-
-// place is what the offers of one agent and role leave free while a gang is being placed.
-type place struct {
-	Accept
-	whole, free Resources
-}
-
-// group merges the offers of each agent and role, in the order in which these first appear.
-func group(offers []Offer) []place {
-	var places []place
-	for _, o := range offers {
-		at := slices.IndexFunc(places, func(p place) bool { return p.AgentID == o.AgentID && p.Role == o.Role })
-		if at < 0 {
-			at = len(places)
-			places = append(places, place{Accept: Accept{AgentID: o.AgentID, Hostname: o.Hostname, Address: o.Address, Role: o.Role}})
+		if values == nil {
+			values = map[string]string{}
 		}
-		p := &places[at]
-		p.OfferIDs = append(p.OfferIDs, o.ID)
-		p.whole = p.whole.Add(o.Resources)
-		p.free = p.whole
+		values[c.Attribute] = o.Value(c.Attribute)
 	}
-	return places
-}
-
-// best returns the index of the fitting place with the least left over, or -1.
-func best(places []place, ask Ask) int {
-	found := -1
-	for i, p := range places {
-		if !p.free.Contains(ask.Resources) {
-			continue
-		}
-		if found < 0 || tighter(p, places[found], ask) {
-			found = i
-		}
-	}
-	return found
-}
-
-func tighter(p, q place, ask Ask) bool {
-	if spare, other := p.whole.GPUs > 0, q.whole.GPUs > 0; ask.Resources.GPUs == 0 && spare != other {
-		return !spare
-	}
-	return cmp.Or(cmp.Compare(p.free.GPUs, q.free.GPUs), cmp.Compare(p.free.Mem, q.free.Mem), cmp.Compare(p.free.CPUs, q.free.CPUs)) < 0
+	return values
 }

@@ -50,6 +50,11 @@ func (r Resources) Sub(s Resources) Resources {
 	return Resources{CPUs: r.CPUs - s.CPUs, Mem: r.Mem - s.Mem, Disk: r.Disk - s.Disk, GPUs: r.GPUs - s.GPUs}
 }
 
+// min returns the smaller amount of each.
+func (r Resources) min(s Resources) Resources {
+	return Resources{CPUs: min(r.CPUs, s.CPUs), Mem: min(r.Mem, s.Mem), Disk: min(r.Disk, s.Disk), GPUs: min(r.GPUs, s.GPUs)}
+}
+
 // Contains reports whether s fits into r.
 func (r Resources) Contains(s Resources) bool {
 	return r.CPUs >= s.CPUs && r.Mem >= s.Mem && r.Disk >= s.Disk && r.GPUs >= s.GPUs
@@ -76,4 +81,14 @@ type dimension struct {
 
 func (r Resources) dimensions() []dimension {
 	return []dimension{{"cpus", r.CPUs}, {"mem", r.Mem}, {"disk", r.Disk}, {"gpus", r.GPUs}}
+}
+
+// amount returns what there is of a resource by its name, 0 for another name.
+func (r Resources) amount(name string) Milli {
+	for _, d := range r.dimensions() {
+		if d.name == name {
+			return d.amount
+		}
+	}
+	return 0
 }

@@ -17,6 +17,8 @@ type Defaults struct {
 	Image         string
 	Containerizer string
 	Role          string
+	// Attributes are those that agents must have, as in MESOS_ATTRIBUTES; they are added to the constraints of the spec.
+	Attributes string
 	// Dir is what becomes Spec.Dir, an absolute path; it is not looked at.
 	Dir string
 }
@@ -69,17 +71,19 @@ func (r *reader) cluster(g group, defaults Defaults) cluster.Spec {
 // head reads what only a cluster has, with the defaults of the flags.
 func (r *reader) head(g group, defaults Defaults, spec *cluster.Spec) {
 	flags := flagGroup(map[string]string{"name": defaults.Name, "image": defaults.Image,
-		"containerizer": defaults.Containerizer, "role": defaults.Role})
+		"containerizer": defaults.Containerizer, "role": defaults.Role, "attributes": defaults.Attributes})
 	read(r, flags.orElse(g, "name"), "name", &spec.Name, clusterName) // the flag wins: so one spec can run twice at a time
 	read(r, g.orElse(flags, "role"), "role", &spec.Role, role)
 	read(r, g.orElse(flags, "containerizer"), "containerizer", &spec.Containerizer, containerizer)
 	read(r, g.orElse(flags, "image"), "image", &spec.Image, orNone(image))
+	spec.Constraints = append(r.constraints(g), r.attributes(flags)...)
 }
 
 // inherited reads what a job has of its own or from its cluster, but for the image; null takes away what the cluster gave.
 func (r *reader) inherited(g group, into *cluster.Job) {
 	read(r, g, "workdir", &into.Workdir, orNone(workdir))
 	read(r, g, "user", &into.User, orNone(user))
+	read(r, g, "placement", &into.Placement, orNone(placement))
 	if v, found := g.get("command"); found {
 		into.Command = r.command(v)
 	}
@@ -126,6 +130,7 @@ func (r *reader) job(g group, shared cluster.Job) job {
 	read(r, g, "image", &j.Image, orNone(image))
 	r.resources(g, "", &j.Resources)
 	r.inherited(g, &j.Job)
+	j.Constraints = r.constraints(g)
 	if v, found := g.get("entrypoint"); found {
 		if j.Entrypoint = r.command(v); len(j.Entrypoint) > 0 && (j.Command != nil || j.Side) {
 			r.wrong(v, "want no command and no side: true beside it: an entrypoint is a server that takes the place of the sidecar")

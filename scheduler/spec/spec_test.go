@@ -35,6 +35,7 @@ func runSpecs(t *testing.T, file string) {
 		d.MaybeScanArgs(t, "name", &defaults.Name)
 		d.MaybeScanArgs(t, "image", &defaults.Image)
 		d.MaybeScanArgs(t, "role", &defaults.Role)
+		d.MaybeScanArgs(t, "attributes", &defaults.Attributes)
 		d.MaybeScanArgs(t, "containerizer", &defaults.Containerizer)
 		got, err := Parse("ctr.yaml", []byte(d.Input), defaults)
 		if err != nil {

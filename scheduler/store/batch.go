@@ -65,7 +65,7 @@ func stateKeys(c *cluster.Cluster) []string {
 	name := c.Spec.Name
 	keys := []string{StatusKey(name), TasksKey(name), FrameworkKey(name), SpecKey(name), ClusterDefKey(name)}
 	for i := range c.Tasks {
-		keys = append(keys, TaskKey(name, c.Tasks[i].Name))
+		keys = append(keys, TaskKey(name, c.Tasks[i].Name), WaitingKey(name, c.Tasks[i].Name))
 	}
 	return keys
 }
@@ -78,6 +78,7 @@ func (b *batch) fresh(c *cluster.Cluster, tasks []string) {
 	for _, text := range tasks {
 		if task, err := tf.ParseTaskName(text); err == nil {
 			b.add("DEL", TaskKey(c.Spec.Name, task))
+			b.add("DEL", WaitingKey(c.Spec.Name, task))
 		}
 	}
 	b.add("PERSIST", EventsKey(c.Spec.Name))
@@ -122,11 +123,30 @@ func (b *batch) tasks(before, after *cluster.Cluster, now time.Time) {
 		if pairs := encode(taskFields, old, task); len(pairs) > 0 {
 			b.hash(TaskKey(after.Spec.Name, task.Name), append(pairs, updatedAt, formatTime(now)))
 		}
+		b.waiting(after.Spec.Name, old, task)
 		if sentence := sayTask(after, task); old == nil || sayTask(before, old) != sentence {
 			sentences = append(sentences, task.Name.String(), sentence)
 		}
 	}
 	b.hash(TasksKey(after.Spec.Name), sentences)
+}
+
+// waiting writes why a task has no place, or that it need not have one any more. The reasons differ from one time to the
+// next, so the hash is made anew.
+func (b *batch) waiting(name string, old, task *cluster.Task) {
+	key := WaitingKey(name, task.Name)
+	had := old != nil && old.Wait != nil
+	switch {
+	case task.Wait == nil:
+		if had {
+			b.add("DEL", key)
+		}
+		return
+	case had && reflect.DeepEqual(old.Wait, task.Wait):
+		return
+	}
+	b.add("DEL", key)
+	b.hash(key, sayWait(task.Wait))
 }
 
 // events adds one entry for each note.

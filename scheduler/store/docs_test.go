@@ -2,6 +2,7 @@ package store
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,8 @@ var documented = []struct {
 	{ClustersKey, "hash", nil},
 	{StatusKey("NAME"), "hash", append(names(statusFields), updatedAt)},
 	{TasksKey("NAME"), "hash", nil},
-	{anyTask(), "hash", append(names(taskFields), updatedAt)},
+	{ofAnyTask(TaskKey), "hash", append(names(taskFields), updatedAt)},
+	{ofAnyTask(WaitingKey), "hash", append(slices.Clone(waitingFields), "mem", "rack")},
 	{ClusterDefKey("NAME"), "string, JSON", nil},
 	{LeaderKey("NAME"), "hash", append(names(leaderFields), leaseFields...)},
 	{FrameworkKey("NAME"), "hash", names(frameworkFields)},
@@ -30,8 +32,8 @@ var documented = []struct {
 	{HistoryKey("NAME"), "list", nil},
 }
 
-func anyTask() string {
-	return strings.Replace(TaskKey("NAME", tf.TaskName{JobName: "JOB"}), ":0", ":INDEX", 1)
+func ofAnyTask(key func(string, tf.TaskName) string) string {
+	return strings.Replace(key("NAME", tf.TaskName{JobName: "JOB"}), ":0", ":INDEX", 1)
 }
 
 // tables returns the first two columns of the rows of each table, by the heading before it.

@@ -23,6 +23,12 @@ func TasksKey(cluster string) string { return slot(cluster) + "tasks" }
 // TaskKey is a hash, one task with its current launch: taskFields. Written by Save; expires after an end.
 func TaskKey(cluster string, task tf.TaskName) string { return slot(cluster) + "task:" + task.String() }
 
+// WaitingKey is a hash, why a task has no place: waitingFields and one field for each reason. Written by Save from the first offer
+// on, deleted once the task is launched; expires after an end.
+func WaitingKey(cluster string, task tf.TaskName) string {
+	return slot(cluster) + "waiting:" + task.String()
+}
+
 // ClusterDefKey is a string, the JSON of a complete cluster_def; absent until there is one. Written by Save; expires after an end.
 func ClusterDefKey(cluster string) string { return slot(cluster) + "cluster_def" }
 

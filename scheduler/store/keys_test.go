@@ -14,6 +14,7 @@ func TestEachKeyIsSpelledAsDocumented(t *testing.T) {
 		{StatusKey("ctr"), "tfmesos:{ctr}:status"},
 		{TasksKey("ctr"), "tfmesos:{ctr}:tasks"},
 		{TaskKey("ctr", worker), "tfmesos:{ctr}:task:worker:10"},
+		{WaitingKey("ctr", worker), "tfmesos:{ctr}:waiting:worker:10"},
 		{ClusterDefKey("ctr"), "tfmesos:{ctr}:cluster_def"},
 		{LeaderKey("ctr"), "tfmesos:{ctr}:leader"},
 		{FrameworkKey("ctr"), "tfmesos:{ctr}:framework"},

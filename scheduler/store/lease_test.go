@@ -249,8 +249,8 @@ func TestKnownFault107NothingOfALiveRunExpires(t *testing.T) {
 				t.Errorf("%s of a live run expires in %s", key, ttl)
 			}
 		}
-		if want := len(keysOf(c)) + 1; len(ttls) != want {
-			t.Errorf("%d keys are there, want %d: %v", len(ttls), want, ttls)
+		if want := len(keysOf(c)) + 1 - 2; len(ttls) != want {
+			t.Errorf("%d keys are there, want %d, which is all but those of two tasks that do not wait: %v", len(ttls), want, ttls)
 		}
 	})
 }

@@ -275,6 +275,8 @@ func training(name string) *cluster.Cluster {
 		task.AgentID, task.Hostname, task.Address, task.Port = "S1", "a7.lab", "10.0.3.14", 41873+i
 	}
 	c.Tasks[2].Why, c.Tasks[2].PhaseAt = "no agent has 2 gpus", start.Add(time.Minute)
+	c.Tasks[2].Wait = &cluster.Wait{Since: start.Add(time.Minute), LastOfferAt: start.Add(2 * time.Minute), Refusals: offer.Refusals{Offers: 17,
+		Reasons: []offer.Reason{{Field: "mem", Count: 12, Short: "too small, largest 6144 of 8192"}, {Field: "rack", Count: 5, Short: "not r1"}}}}
 	return c
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 )
 
 // ofTheProcess are the fields of a Cluster that are never stored.
-var ofTheProcess = []string{"Settings", "Connected", "Offers", "Round", "AskedAt", "AwayWhy", "Suppress", "ReviveAt", "Hurry", "Driving", "Probing"}
+var ofTheProcess = []string{"Settings", "Connected", "Offers", "Round", "AskedAt", "AwayWhy", "Suppress", "ReviveAt", "Seen", "SeenAt", "Told", "Draws", "SuppressAt", "Filtered", "WatchAt", "Watches", "Hurry", "Driving", "Probing"}
 
 // stored returns the cluster without what is never stored.
 func stored(c *cluster.Cluster) *cluster.Cluster {
@@ -25,6 +26,10 @@ func stored(c *cluster.Cluster) *cluster.Cluster {
 	v := reflect.ValueOf(&d).Elem()
 	for _, name := range ofTheProcess {
 		v.FieldByName(name).SetZero()
+	}
+	d.Tasks = slices.Clone(d.Tasks)
+	for i := range d.Tasks {
+		d.Tasks[i].Wait = nil // stored for people, and made anew by the next offer
 	}
 	return &d
 }
@@ -39,7 +44,7 @@ func TestEachFieldIsStored(t *testing.T) {
 	complete(c)
 	c.Phase = cluster.PhaseEnding
 	task := &c.Tasks[0]
-	task.Ended = &callback.PhaseReport{}
+	task.Ended, task.Grouped = &callback.PhaseReport{}, `{"zone":"a"}`
 	for _, v := range []any{c, &c.Framework, task, task.Ended} {
 		fill(reflect.ValueOf(v).Elem(), "x")
 	}
@@ -173,6 +178,9 @@ func aTask(t *rapid.T, task *cluster.Task) {
 	task.TaskID = "id" + aText(t)
 	task.PhaseAt, task.HeartbeatAt, task.KilledAt, task.VanishedAt, task.ImportedAt = aTime(t), aTime(t), aTime(t), aTime(t), aTime(t)
 	task.Why, task.Hostname, task.Address, task.TokenSHA256 = aText(t), aText(t), aText(t), aText(t)
+	if rapid.Bool().Draw(t, "is counted") {
+		task.Grouped = `{"zone":"a"}`
+	}
 	task.State, task.Failed = cluster.State(aText(t)), rapid.Bool().Draw(t, "failed")
 	task.ExitCode = rapid.IntRange(-1, 255).Draw(t, "exit code")
 	if rapid.Bool().Draw(t, "ended") {

@@ -2,6 +2,8 @@ package store
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,6 +38,28 @@ func sayTask(c *cluster.Cluster, t *cluster.Task) string {
 		return because(fmt.Sprintf("%s at %s, %s", t.Phase, at, launch), t.Why)
 	}
 	return string(t.Phase)
+}
+
+// waitingFields are in each hash of WaitingKey, beside those of the reasons.
+var waitingFields = []string{"offers", "since", "last_offer_at"}
+
+// sayWait returns the fields of a WaitingKey: a reason by its resource or attribute, as in mem: "12 too small, largest 6144 of 8192".
+func sayWait(w *cluster.Wait) []string {
+	pairs := []string{"offers", strconv.Itoa(w.Offers), "since", formatTime(w.Since), "last_offer_at", formatTime(w.LastOfferAt)}
+	at := map[string]int{}
+	for _, r := range w.Reasons {
+		field, said := r.Field, fmt.Sprintf("%d %s", r.Count, r.Short)
+		if slices.Contains(waitingFields, field) {
+			field += "_attribute"
+		}
+		if i, there := at[field]; there {
+			pairs[i] += "; " + said
+			continue
+		}
+		at[field] = len(pairs) + 1
+		pairs = append(pairs, field, said)
+	}
+	return pairs
 }
 
 func because(what, why string) string {

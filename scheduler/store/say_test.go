@@ -1,10 +1,12 @@
 package store
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"tfmesos/scheduler/cluster"
+	"tfmesos/scheduler/offer"
 	"tfmesos/shared/tf"
 )
 
@@ -37,6 +39,37 @@ func TestATaskIsToldInASentence(t *testing.T) {
 	if got, want := sayTask(c, &base), "waiting since 2026-02-01T02:14:09Z"; got != want {
 		t.Errorf("on the day after the start: %q, want %q", got, want)
 	}
+}
+
+func TestAReasonNeverTakesTheNameOfAnotherField(t *testing.T) {
+	w := &cluster.Wait{Since: start, LastOfferAt: start, Refusals: offer.Refusals{Offers: 3, Reasons: []offer.Reason{
+		{Field: "since", Count: 2, Short: "not 2020"}, {Field: "mem", Count: 1, Short: "too small, largest 1 of 2"}, {Field: "mem", Count: 1, Short: "missing"}}}}
+	want := []string{"offers", "3", "since", "2026-01-31T02:14:09Z", "last_offer_at", "2026-01-31T02:14:09Z",
+		"since_attribute", "2 not 2020", "mem", "1 too small, largest 1 of 2; 1 missing"}
+	if got := sayWait(w); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestAWaitIsShownUntilItIsOver(t *testing.T) {
+	onEach(t, func(t *testing.T, r *rig) {
+		lease := r.acquire(t, "ctr", 1)
+		waits := training("ctr")
+		key := WaitingKey("ctr", waits.Tasks[2].Name)
+		save(t, lease, nil, waits)
+		other := waits.Clone()
+		other.Tasks[2].Wait = &cluster.Wait{Since: start, LastOfferAt: start, Refusals: offer.Refusals{Offers: 1, Reasons: []offer.Reason{{Field: "cpus", Count: 1, Short: "too small"}}}}
+		save(t, lease, waits, other)
+		if got := r.redis.HGetAll(t.Context(), key).Val(); got["cpus"] != "1 too small" || got["mem"] != "" || got["offers"] != "1" {
+			t.Errorf("%s is %v, want what is short now and nothing of before", key, got)
+		}
+		launched := other.Clone()
+		launched.Tasks[2].Wait = nil
+		save(t, lease, other, launched)
+		if n := r.redis.Exists(t.Context(), key).Val(); n != 0 {
+			t.Errorf("%s is there although the task is launched", key)
+		}
+	})
 }
 
 func TestAClusterIsToldInALine(t *testing.T) {

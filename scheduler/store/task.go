@@ -1,6 +1,8 @@
 package store
 
 import (
+	"encoding/json"
+	"errors"
 	"strconv"
 	"time"
 
@@ -24,6 +26,7 @@ var taskFields = []taskField{
 	number("port", func(t *cluster.Task) *int { return &t.Port }, 0),
 	text("advertised", func(t *cluster.Task) *string { return &t.Advertised }),
 	count("gpus", func(t *cluster.Task) *int { return &t.GPUs }),
+	{"grouped", func(t *cluster.Task) string { return t.Grouped }, setGrouped},
 	text("reason", func(t *cluster.Task) *string { return &t.Reason }),
 	number("exit_code", func(t *cluster.Task) *int { return &t.ExitCode }, -1),
 	flag("failed", func(t *cluster.Task) *bool { return &t.Failed }),
@@ -46,6 +49,17 @@ var taskFields = []taskField{
 	ended("message", func(r *callback.PhaseReport) *string { return &r.Message }),
 	{"ended_at", endedAt, setEndedAt},
 	text("token_sha256", func(t *cluster.Task) *string { return &t.TokenSHA256 }),
+}
+
+func setGrouped(t *cluster.Task, s string) error {
+	if t.Grouped = s; s == "" {
+		return nil
+	}
+	var values map[string]string
+	if err := json.Unmarshal([]byte(s), &values); err != nil {
+		return errors.New("is " + quote(s) + ", which is not the JSON it should be: " + err.Error())
+	}
+	return nil
 }
 
 func endedExitCode(t *cluster.Task) string {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tfmesos/scheduler/cluster"
+	"tfmesos/scheduler/offer"
 )
 
 // span is a stretch of the run in the summary.
@@ -101,9 +102,26 @@ func Plan(w io.Writer, spec *cluster.Spec) {
 		if image == "" {
 			image = "no image"
 		}
+		if job.Placement != "" {
+			does += " (" + job.Placement + ")"
+		}
 		fmt.Fprintf(w, "  %-12s %3d × (%s)  %s  %s\n", job.Name, job.Num, job.Resources, image, oneLine(does))
+		if len(job.Constraints) > 0 {
+			fmt.Fprintf(w, "  %-12s only where %s\n", "", constraints(job.Constraints))
+		}
+	}
+	if len(spec.Constraints) > 0 {
+		fmt.Fprintf(w, "  all          only where %s\n", constraints(spec.Constraints))
 	}
 	if len(spec.Driver) > 0 {
 		fmt.Fprintf(w, "  driver, here: %s\n", oneLine(strings.Join(spec.Driver, " ")))
 	}
+}
+
+func constraints(list []offer.Constraint) string {
+	texts := make([]string, len(list))
+	for i, c := range list {
+		texts[i] = c.String()
+	}
+	return strings.Join(texts, ", ")
 }

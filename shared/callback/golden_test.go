@@ -52,7 +52,8 @@ var bodies = map[string]any{
 			LaunchedAt: new(at(0)), RegisteredAt: new(at(1)), PythonStartedAt: new(at(1)), ImportedAt: new(at(2)), ServingAt: new(at(2))}},
 		Events: []EventStatus{{At: at(8), Kind: "task_failed", Task: "worker:1", Text: "exit code 3"}}},
 	"status_waiting": Status{Name: "ctr", Run: 1, Phase: "waiting", Total: 1, Why: "the master has not answered yet", StartedAt: new(at(0)),
-		Tasks: []TaskStatus{{Task: "worker:0", Phase: "waiting"}}},
+		Tasks: []TaskStatus{{Task: "worker:0", Phase: "waiting"}, {Task: "worker:1", Phase: "waiting", Waiting: &WaitingStatus{Offers: 17, Since: new(at(0)), LastOfferAt: new(at(3)),
+			Reasons: []RefusalStatus{{Field: "mem", Count: 12, Text: "too little mem (largest 6144 of 8192)"}}}}}},
 }
 
 func TestBodiesAreTheGoldenOnes(t *testing.T) {
@@ -120,6 +121,10 @@ func collectFields(v reflect.Value, seen map[string]bool) {
 	case reflect.Slice:
 		for i := range v.Len() {
 			collectFields(v.Index(i), seen)
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			collectFields(v.Elem(), seen)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {

@@ -1,0 +1,210 @@
+package offer
+
+import (
+	"cmp"
+	"slices"
+
+	"tfmesos/shared/tf"
+)
+
+// board is a gang that is being placed.
+type board struct {
+	gang   Gang
+	places []place
+	// allowed has for each job, by its name, whether its tasks may be at each place, constraints that count left out.
+	allowed map[string][]bool
+	tallies []tally
+	unmet   []tf.TaskName
+}
+
+// place is what the offers of one agent and role leave free.
+type place struct {
+	Accept
+	offer       *Offer // the first of them: it has the agent's attributes
+	parts       []Part
+	whole, free Resources
+	tasks       []Ask
+	load        int            // tasks of the cluster on the agent
+	loads       map[string]int // those of each job
+}
+
+// tally counts the tasks at each value for one constraint.
+type tally struct {
+	Constraint
+	job string // whose tasks count; empty: all
+	at  map[string]int
+}
+
+func newBoard(offers []Offer, gang Gang) *board {
+	b := &board{gang: gang, places: group(offers), allowed: map[string][]bool{}}
+	b.tallies = tallies(gang)
+	for i := range b.places {
+		p := &b.places[i]
+		p.loads = map[string]int{}
+		for _, r := range gang.Running {
+			if r.AgentID == p.AgentID {
+				p.load++
+				p.loads[r.Task.JobName]++
+			}
+		}
+	}
+	for _, ask := range gang.Asks {
+		if b.allowed[ask.Task.JobName] != nil {
+			continue
+		}
+		allowed := make([]bool, len(b.places))
+		for i := range b.places {
+			allowed[i] = !slices.ContainsFunc(slices.Concat(gang.Constraints, ask.Constraints), func(c Constraint) bool { return c.refuses(b.places[i].offer) != "" })
+		}
+		b.allowed[ask.Task.JobName] = allowed
+	}
+	return b
+}
+
+// tallies returns a count for each constraint that needs one, with the tasks that run.
+func tallies(gang Gang) []tally {
+	var all []tally
+	add := func(job string, constraints []Constraint) {
+		for _, c := range constraints {
+			if c.Counts() {
+				all = append(all, tally{c, job, map[string]int{}})
+			}
+		}
+	}
+	add("", gang.Constraints)
+	var jobs []string
+	for _, ask := range gang.Asks {
+		if len(ask.Constraints) > 0 && !slices.Contains(jobs, ask.Task.JobName) {
+			jobs = append(jobs, ask.Task.JobName)
+			add(ask.Task.JobName, ask.Constraints)
+		}
+	}
+	for _, t := range all {
+		for _, r := range gang.Running {
+			if t.about(r.Task) {
+				t.at[r.Values[t.Attribute]]++
+			}
+		}
+	}
+	return all
+}
+
+func (t tally) about(task tf.TaskName) bool { return t.job == "" || t.job == task.JobName }
+
+// full reports whether no further task may be where the offer is.
+func (t tally) full(o *Offer) bool { return t.at[o.Value(t.Attribute)] >= t.most }
+
+// group merges the offers of each agent and role, in the order in which these first appear.
+func group(offers []Offer) []place {
+	var places []place
+	known := map[[2]string]int{}
+	for i := range offers {
+		o := &offers[i]
+		at, found := known[[2]string{o.AgentID, o.Role}]
+		if !found {
+			at = len(places)
+			known[[2]string{o.AgentID, o.Role}] = at
+			places = append(places, place{offer: o, Accept: Accept{AgentID: o.AgentID, Hostname: o.Hostname, Address: o.Address, Role: o.Role}})
+		}
+		p := &places[at]
+		p.OfferIDs = append(p.OfferIDs, o.ID)
+		p.parts = merge(p.parts, o.Parts)
+		p.whole = Sum(p.parts)
+		p.free = p.whole
+	}
+	return places
+}
+
+// order says which ask is placed before which.
+type order func(b *board, x, y Ask) int
+
+func byMem(_ *board, x, y Ask) int {
+	return cmp.Or(cmp.Compare(y.Resources.GPUs, x.Resources.GPUs), cmp.Compare(y.Resources.Mem, x.Resources.Mem),
+		cmp.Compare(y.Resources.CPUs, x.Resources.CPUs), x.Task.Compare(y.Task))
+}
+
+func byCPUs(b *board, x, y Ask) int {
+	return cmp.Or(cmp.Compare(y.Resources.GPUs, x.Resources.GPUs), cmp.Compare(y.Resources.CPUs, x.Resources.CPUs), byMem(b, x, y))
+}
+
+func byChoice(b *board, x, y Ask) int {
+	return cmp.Or(cmp.Compare(b.choice(x), b.choice(y)), byMem(b, x, y))
+}
+
+// choice is the number of places at which a task may be.
+func (b *board) choice(ask Ask) (n int) {
+	for _, allowed := range b.allowed[ask.Task.JobName] {
+		if allowed {
+			n++
+		}
+	}
+	return n
+}
+
+// place puts each ask somewhere, if it can.
+func (b *board) place(by order, spread bool) {
+	asks := slices.SortedStableFunc(slices.Values(b.gang.Asks), func(x, y Ask) int { return by(b, x, y) })
+	var hopeless []string // jobs: what is free only gets less
+	for _, ask := range asks {
+		job := ask.Task.JobName
+		if slices.Contains(hopeless, job) {
+			b.unmet = append(b.unmet, ask.Task)
+			continue
+		}
+		at := b.best(ask, spread && ask.Spread)
+		if at < 0 {
+			hopeless = append(hopeless, job)
+			b.unmet = append(b.unmet, ask.Task)
+			continue
+		}
+		p := &b.places[at]
+		p.free = p.free.Sub(ask.Resources)
+		p.tasks = append(p.tasks, ask)
+		p.load++
+		p.loads[job]++
+		for _, t := range b.tallies {
+			if t.about(ask.Task) {
+				t.at[p.offer.Value(t.Attribute)]++
+			}
+		}
+	}
+}
+
+// best returns the index of the place to choose, or -1.
+func (b *board) best(ask Ask, spread bool) int {
+	found := -1
+	for i := range b.places {
+		if b.fits(i, ask) && (found < 0 || better(&b.places[i], &b.places[found], ask, spread)) {
+			found = i
+		}
+	}
+	return found
+}
+
+func (b *board) fits(i int, ask Ask) bool {
+	p := &b.places[i]
+	return b.allowed[ask.Task.JobName][i] && p.free.Contains(ask.Resources) &&
+		!slices.ContainsFunc(b.tallies, func(t tally) bool { return t.about(ask.Task) && t.full(p.offer) })
+}
+
+// couldHold reports whether some task of the gang could be at the place if it were the only one.
+func (b *board) couldHold(i int) bool {
+	return slices.ContainsFunc(b.gang.Asks, func(ask Ask) bool {
+		return b.allowed[ask.Task.JobName][i] && b.places[i].whole.Contains(ask.Resources)
+	})
+}
+
+func better(p, q *place, ask Ask, spread bool) bool {
+	if spare, other := p.whole.GPUs > 0, q.whole.GPUs > 0; ask.Resources.GPUs == 0 && spare != other {
+		return !spare
+	}
+	if spread {
+		job := ask.Task.JobName
+		return cmp.Or(cmp.Compare(p.loads[job], q.loads[job]), cmp.Compare(p.load, q.load), -tighter(p, q)) < 0
+	}
+	return tighter(p, q) < 0
+}
+
+func tighter(p, q *place) int {
+	return cmp.Or(cmp.Compare(p.free.GPUs, q.free.GPUs), cmp.Compare(p.free.Mem, q.free.Mem), cmp.Compare(p.free.CPUs, q.free.CPUs))
+}
