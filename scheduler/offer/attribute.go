@@ -40,11 +40,13 @@ func (a Attribute) String() string {
 }
 
 // Is reports whether the attribute has the value: a text or a number as it is, members of a set as {a,b} in any order or
-// one of them alone, numbers of ranges as [1-3] or one alone. Numbers are compared at three decimals, so 109 is 109.0.
+// one of them alone, numbers of ranges as [1-3] or one alone. Numbers are compared at three decimals, so 109 is 109.0. Agents
+// drop the blanks of what they are told (values::parse in common/values.cpp), so those of the value do not count.
 func (a Attribute) Is(value string) bool {
 	if slices.Contains(a.Values, value) {
 		return true
 	}
+	value = strings.ReplaceAll(value, " ", "")
 	if len(a.Ranges) > 0 {
 		return a.covers(value)
 	}

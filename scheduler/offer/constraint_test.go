@@ -26,6 +26,8 @@ func TestKnownFault017NumbersSetsAndRangesMatchByWhatTheyMean(t *testing.T) {
 		{attribute(Number(0.1 + 0.2)), "0.3", true},
 		{attribute(Number(109)), "109.01", false},
 		{attribute("r109"), "109", false},
+		{attribute("debian12"), "debian 12", true},
+		{attribute("debian 12"), "debian 12", true},
 		{attribute("a", "b"), "{b,a}", true},
 		{attribute("a", "b"), "{ b , a }", true},
 		{attribute("a", "b"), "b", true},
