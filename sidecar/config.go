@@ -7,9 +7,11 @@ import (
 	"log/slog"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"tfmesos/shared/tf"
 	"tfmesos/sidecar/boot"
@@ -20,6 +22,7 @@ type Config struct {
 	boot.Setup
 	TaskID         string
 	Cluster        string
+	User           string // of Basic credentials; only of a sidecar with arguments
 	Token          Secret
 	Callbacks      []string // without trailing slash, the best first
 	VerifySSL      bool
@@ -44,35 +47,72 @@ func (s Secret) Reveal() string { return string(s) }
 // FromEnv reads the environment, KEY=VALUE entries, and checks it whole: the error names every variable that is wrong,
 // with its value unless that is secret.
 func FromEnv(environ []string) (Config, error) {
-	e := env{values: map[string]string{}}
+	e := read(environ)
+	c := e.common()
+	c.Env = environ
+	c.Task = tf.TaskName{JobName: e.needed("TFMESOS_JOB_NAME"), TaskIndex: e.count("TFMESOS_TASK_INDEX", e.needed("TFMESOS_TASK_INDEX"))}
+	c.TaskID = e.taskID("TFMESOS_TASK_ID", e.needed("TFMESOS_TASK_ID"))
+	c.Cluster = e.needed("TFMESOS_CLUSTER")
+	c.Token = e.secret("TFMESOS_TOKEN")
+	c.Callbacks = e.urls("TFMESOS_CALLBACK", e.needed("TFMESOS_CALLBACK"))
+	return c, errors.Join(e.problems...)
+}
+
+// FromArgs reads the two arguments of tfmesos2's sidecar, a task_id and HOST:PORT of the scheduler, and for all else the
+// environment, from which such a sidecar needs nothing. The task is not named: its scheduler tells it.
+func FromArgs(taskID, address string, environ []string) (Config, error) {
+	e := read(environ)
+	c := e.common()
+	c.Env = append(slices.Clip(environ), "TFMESOS_TASK_ID="+taskID)
+	if c.TaskID = e.taskID("TASK_ID", taskID); taskID == "" {
+		e.wrong("TASK_ID", "is empty")
+	}
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	c.Callbacks = e.urls("HOST:PORT", address)
+	if u, err := url.Parse(address); err == nil && u.Port() == "" {
+		e.wrong("HOST:PORT", "%q: want one host with its port, as in 10.0.0.1:11000", address)
+	}
+	c.User, c.Token = e.values["TFMESOS2_CLIENT_USERNAME"], Secret(e.values["TFMESOS2_CLIENT_PASSWORD"])
+	if strings.ContainsFunc(c.User, func(r rune) bool { return r < ' ' || r == ':' || r == 0x7f }) {
+		e.wrong("TFMESOS2_CLIENT_USERNAME", "%q: want no colon and no control character", c.User)
+	}
+	if strings.ContainsFunc(c.Token.Reveal(), unicode.IsControl) {
+		e.wrong("TFMESOS2_CLIENT_PASSWORD", "has a control character, as the end of a line is (its value is secret)")
+	}
+	return c, errors.Join(e.problems...)
+}
+
+func read(environ []string) *env {
+	e := &env{values: map[string]string{}}
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
 		e.values[name] = value
 	}
+	return e
+}
+
+// common reads what may be set for every sidecar.
+func (e *env) common() Config {
 	c := Config{
 		Setup: boot.Setup{
-			Task:          tf.TaskName{JobName: e.needed("TFMESOS_JOB_NAME"), TaskIndex: e.count("TFMESOS_TASK_INDEX", e.needed("TFMESOS_TASK_INDEX"))},
 			Side:          e.oneOf("TFMESOS_SIDE", "", "0", "1") == "1",
 			Command:       e.command("TFMESOS_COMMAND"),
 			Python:        e.or("TFMESOS_PYTHON", "python3"),
 			Import:        e.oneOf("TFMESOS_TF_IMPORT", boot.ImportLean, boot.ImportFull),
 			Workdir:       e.values["TFMESOS_WORKDIR"],
 			GPUs:          e.count("TFMESOS_GPUS", e.or("TFMESOS_GPUS", "-1")),
-			Env:           environ,
 			Grace:         e.duration("TFMESOS_GRACE", 10*time.Second),
 			OrphanTimeout: e.duration("TFMESOS_ORPHAN_TIMEOUT", 15*time.Minute),
 		},
-		TaskID:         e.taskID("TFMESOS_TASK_ID"),
-		Cluster:        e.needed("TFMESOS_CLUSTER"),
-		Token:          e.secret("TFMESOS_TOKEN"),
-		Callbacks:      e.urls("TFMESOS_CALLBACK"),
 		VerifySSL:      e.boolean("TFMESOS2_VERIFY_SSL", true),
 		RequestTimeout: e.seconds("TFMESOS2_REQUEST_TIMEOUT", 30*time.Second),
 	}
 	if c.Side && len(c.Command) == 0 {
 		e.wrong("TFMESOS_COMMAND", "a side task (TFMESOS_SIDE=1) needs a command")
 	}
-	return c, errors.Join(e.problems...)
+	return c
 }
 
 // env reads variables and collects what is wrong with them.
@@ -159,8 +199,7 @@ func (e *env) boolean(name string, unset bool) bool {
 
 var taskID = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
-func (e *env) taskID(name string) string {
-	value := e.needed(name)
+func (e *env) taskID(name, value string) string {
 	if value != "" && !taskID.MatchString(value) {
 		e.wrong(name, "%q: want letters, digits, dots, dashes and underscores only", value)
 	}
@@ -196,8 +235,7 @@ func (e *env) command(name string) []string {
 }
 
 // urls reads a list of URLs of schedulers.
-func (e *env) urls(name string) []string {
-	value := e.needed(name)
+func (e *env) urls(name, value string) []string {
 	if value == "" {
 		return nil
 	}

@@ -87,3 +87,46 @@ func TestSecretIsNeverShown(t *testing.T) {
 		t.Errorf("the log has %s", &log)
 	}
 }
+
+const peerTask = "0b7c1a52-6a0c-4c43-9d7e-6f2b1c4d5e6f"
+
+func TestArgumentsOfTFMesos2NeedNothingElse(t *testing.T) {
+	got, err := FromArgs(peerTask, "10.0.0.1:11000", []string{"PATH=/bin"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Config{
+		Setup: boot.Setup{Python: "python3", Import: "lean", GPUs: -1, Env: []string{"PATH=/bin", "TFMESOS_TASK_ID=" + peerTask},
+			Grace: 10 * time.Second, OrphanTimeout: 15 * time.Minute},
+		TaskID: peerTask, Callbacks: []string{"http://10.0.0.1:11000"}, VerifySSL: true, RequestTimeout: 30 * time.Second,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	got, err = FromArgs(peerTask, "https://[::1]:2/", []string{"TFMESOS2_CLIENT_USERNAME=me", "TFMESOS2_CLIENT_PASSWORD=a: b",
+		"TFMESOS2_VERIFY_SSL=false", "TFMESOS2_REQUEST_TIMEOUT=1.5", `TFMESOS_COMMAND=["a"]`})
+	if err != nil || got.Callbacks[0] != "https://[::1]:2" || got.User != "me" || got.Token != "a: b" || got.VerifySSL || got.RequestTimeout != 1500*time.Millisecond || got.Command[0] != "a" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestEachMistakeInArgumentsIsNamed(t *testing.T) {
+	for _, c := range []struct{ task, address, entry, want string }{
+		{"a/b", "h:1", "", `TASK_ID: "a/b": want letters`},
+		{"", "h:1", "", "TASK_ID: is empty"},
+		{"a", "", "", "HOST:PORT: "},
+		{"a", "h", "", `HOST:PORT: "http://h": want one host with its port`},
+		{"a", "h:port", "", "HOST:PORT: an entry is no URL"},
+		{"a", "h:1,i:2", "", "HOST:PORT: "},
+		{"a", "ftp://h:1", "", `HOST:PORT: "ftp://h:1": want http://host:port`},
+		{"a", "h:1", "TFMESOS2_CLIENT_USERNAME=a:b", `TFMESOS2_CLIENT_USERNAME: "a:b": want no colon`},
+		{"a", "h:1", "TFMESOS2_CLIENT_PASSWORD=hidden\n", "TFMESOS2_CLIENT_PASSWORD: has a control character"},
+		{"a", "h:1", "TFMESOS2_REQUEST_TIMEOUT=soon", `TFMESOS2_REQUEST_TIMEOUT: "soon": want seconds above 0, as in 30`},
+		{"a", "h:1", "TFMESOS2_VERIFY_SSL=ture", `TFMESOS2_VERIFY_SSL: "ture": want true or false`},
+	} {
+		_, err := FromArgs(c.task, c.address, []string{c.entry})
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hidden") {
+			t.Errorf("%q %q %q: got %v, want %s", c.task, c.address, c.entry, err, c.want)
+		}
+	}
+}

@@ -252,12 +252,18 @@ func (s *safeBuffer) String() string {
 // startSidecar starts one for the fake's task; each entry of env is added or replaces.
 func startSidecar(t *testing.T, f *fakeScheduler, env ...string) *running {
 	t.Helper()
-	s := &running{Cmd: exec.Command(binary), t: t, stdout: &safeBuffer{}, stderr: &safeBuffer{}, ended: make(chan struct{})}
+	return startSidecarWith(t, nil, append([]string{
+		"TFMESOS_TASK_ID=" + taskID, "TFMESOS_TOKEN=" + token, "TFMESOS_CALLBACK=" + f.URL, "TFMESOS_CLUSTER=demo",
+		"TFMESOS_JOB_NAME=" + f.task.JobName, fmt.Sprintf("TFMESOS_TASK_INDEX=%d", f.task.TaskIndex)}, env...)...)
+}
+
+// startSidecarWith starts one with arguments, and with nothing else in its environment of what a scheduler sets.
+func startSidecarWith(t *testing.T, args []string, env ...string) *running {
+	t.Helper()
+	s := &running{Cmd: exec.Command(binary, args...), t: t, stdout: &safeBuffer{}, stderr: &safeBuffer{}, ended: make(chan struct{})}
 	s.Stdout, s.Stderr, s.Dir = s.stdout, s.stderr, t.TempDir()
 	s.WaitDelay = time.Second // a process that is left must not keep its pipes open for us
-	s.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.Dir,
-		"TFMESOS_TASK_ID=" + taskID, "TFMESOS_TOKEN=" + token, "TFMESOS_CALLBACK=" + f.URL, "TFMESOS_CLUSTER=demo",
-		"TFMESOS_JOB_NAME=" + f.task.JobName, fmt.Sprintf("TFMESOS_TASK_INDEX=%d", f.task.TaskIndex), "TFMESOS_GRACE=3s"}, env...)
+	s.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.Dir, "TFMESOS_GRACE=3s"}, env...)
 	s.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := s.Start(); err != nil {
 		t.Fatal(err)

@@ -3,7 +3,9 @@
 // its exit code.
 //
 // It takes no arguments but --help and --version. Everything comes from the environment, which the scheduler sets; it is
-// checked at once, and every mistake is named.
+// checked at once, and every mistake is named. Or it takes the two of tfmesos2's, `sidecar TASK_ID HOST:PORT`, needs
+// nothing of the environment, and asks the scheduler there which task it is: first by /v1, and if there is none (404), by the
+// /v0 of tfmesos2's own scheduler.
 //
 //	TFMESOS_TASK_ID          the Mesos task_id of this launch
 //	TFMESOS_TOKEN            the credential of this launch; never shown, not passed on
@@ -21,6 +23,7 @@
 //	TFMESOS_TF_IMPORT        lean: import only what that server needs, if possible; full: all of TensorFlow [lean]
 //	TFMESOS2_VERIFY_SSL      check the certificate of an https URL [true]
 //	TFMESOS2_REQUEST_TIMEOUT seconds for one request [30]
+//	TFMESOS2_CLIENT_USERNAME, TFMESOS2_CLIENT_PASSWORD   the credentials of a sidecar with arguments; none: it sends none
 //
 // The program's environment is the sidecar's without its credentials and settings, and with
 //
@@ -41,7 +44,7 @@
 //
 //	2        the environment or the arguments are wrong
 //	69       the scheduler refused the credentials for a minute
-//	70       the sidecar could not do its work, as without a free port
+//	70       the sidecar could not do its work, as without a free port, or with a /v0 that never has the task in its cluster_def
 //	75       no answer of the scheduler for longer than the orphan timeout
 //	76       the scheduler does not know this launch any more
 //	97       Python has no TensorFlow
@@ -55,16 +58,20 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"tfmesos/sidecar"
 )
 
 // version is set by the linker.
 var version = "dev"
 
-const help = `Usage: sidecar [--help] [--version]
+const help = `Usage: sidecar [--help] [--version] [TASK_ID HOST:PORT]
 
 Runs one task of a TensorFlow cluster for the tfmesos scheduler, which starts it with all it needs in the
 environment: TFMESOS_TASK_ID, TFMESOS_TOKEN, TFMESOS_CALLBACK, TFMESOS_CLUSTER, TFMESOS_JOB_NAME, TFMESOS_TASK_INDEX and
 others. docs/configuration.md explains them.
+
+With a task_id and the address of a scheduler it stands in for tfmesos2's sidecar, also under tfmesos2's own scheduler.
 `
 
 const exitUsage = 2
@@ -82,9 +89,22 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 			return 0
 		}
 	}
-	if len(args) > 0 {
-		fmt.Fprintf(stderr, "sidecar: unexpected arguments %q: everything comes from the environment, see --help\n", strings.Join(args, " "))
-		return exitUsage
+	switch {
+	case len(args) == 0:
+		config, err := sidecar.FromEnv(environ)
+		if err != nil {
+			fmt.Fprintf(stderr, "sidecar: the environment is not what the scheduler sets:\n%v\n", err)
+			return exitUsage
+		}
+		return start(ctx, config, byEnvironment(config), stdout, stderr)
+	case len(args) == 2 && !strings.HasPrefix(args[0], "-"):
+		config, err := sidecar.FromArgs(args[0], args[1], environ)
+		if err != nil {
+			fmt.Fprintf(stderr, "sidecar: %q are no TASK_ID HOST:PORT, or the environment is wrong:\n%v\n", args, err)
+			return exitUsage
+		}
+		return start(ctx, config, byArguments(config), stdout, stderr)
 	}
-	return start(ctx, environ, stdout, stderr)
+	fmt.Fprintf(stderr, "sidecar: unexpected arguments %q: want none or TASK_ID HOST:PORT, see --help\n", strings.Join(args, " "))
+	return exitUsage
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -18,32 +17,46 @@ import (
 	"tfmesos/sidecar/schedclient"
 )
 
+// client calls the scheduler.
+type client interface {
+	sidecar.Scheduler
+	Close()
+}
+
+// byEnvironment returns the client of a sidecar that its scheduler has told everything.
+func byEnvironment(config sidecar.Config) client { return schedclient.New(clientConfig(config)) }
+
+// byArguments returns that of one which knows an address alone.
+func byArguments(config sidecar.Config) client { return schedclient.NewEither(clientConfig(config)) }
+
+func clientConfig(config sidecar.Config) schedclient.Config {
+	return schedclient.Config{
+		URLs: config.Callbacks, TaskID: config.TaskID, User: config.User, Token: config.Token.Reveal(),
+		VerifySSL: config.VerifySSL, RequestTimeout: config.RequestTimeout,
+	}
+}
+
 // start puts the parts together and runs them.
-func start(ctx context.Context, environ []string, stdout, stderr io.Writer) int {
+func start(ctx context.Context, config sidecar.Config, scheduler client, stdout, stderr io.Writer) int {
 	signals, stop := receiveSignals()
 	defer stop()
-	config, err := sidecar.FromEnv(environ)
-	if err != nil {
-		fmt.Fprintf(stderr, "sidecar: the environment is not what the scheduler sets:\n%v\n", err)
-		return exitUsage
-	}
+	defer scheduler.Close()
 	config.Version = version
 	config.Hostname, _ = os.Hostname() // for people only
-	client := schedclient.New(schedclient.Config{
-		URLs: config.Callbacks, TaskID: config.TaskID, Token: config.Token.Reveal(),
-		VerifySSL: config.VerifySSL, RequestTimeout: config.RequestTimeout,
-	})
-	defer client.Close()
+	name := config.TaskID
+	if config.Task.JobName != "" {
+		name = config.Task.String()
+	}
 	output := sidecar.NewOutput()
 	return sidecar.Run(ctx, sidecar.Parts{
 		Setup:     config.Setup,
-		Scheduler: client,
+		Scheduler: scheduler,
 		Launcher:  launch.New(stdout, stderr, output.Add),
 		Output:    output,
 		HoldPort:  holdPort,
 		Probe:     launch.Probe,
 		Signals:   signals,
-		Log:       slog.New(slog.NewTextHandler(stderr, nil)).With(logkey.Task, config.Task.String()),
+		Log:       slog.New(slog.NewTextHandler(stderr, nil)).With(logkey.Task, name),
 		Now:       time.Now,
 		Fraction:  rand.Float64,
 	})

@@ -38,6 +38,7 @@ type Boot struct {
 	end     end
 
 	assignment callback.Assignment // the latest complete one
+	why        string              // what the cluster waits for, as it was noted last
 }
 
 // contact is the registration and then the long poll: one call at a time, for ever.

@@ -24,7 +24,7 @@ type story struct {
 
 // TestStories plays testdata/*.txt:
 //
-//	setup [server] [side] [grace=10s] [orphan=15m]    a new sidecar of worker:1; its first step
+//	setup [server] [side] [unnamed] [grace=10s] [orphan=15m]    a new sidecar of worker:1; its first step
 //	do                                               one event a line, as in story.event; "wait 5s" lets time pass
 func TestStories(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -58,6 +58,8 @@ func setupOf(t *testing.T, d *datadriven.TestData) Setup {
 			s.Command = []string{"/bin/sh", "-c", "train"}
 		case "side":
 			s.Side, s.Command = true, []string{"tensorboard", "{port}"}
+		case "unnamed":
+			s.Task = tf.TaskName{}
 		case "grace":
 			s.Grace, _ = time.ParseDuration(arg.Vals[0])
 		case "orphan":
@@ -110,7 +112,7 @@ func (s *story) step(ev Event) string {
 }
 
 func event(word, rest string) (Event, error) {
-	failure := map[string]Failure{"away": Away, "refused": Refused, "superseded": Superseded, "invalid": Invalid}
+	failure := map[string]Failure{"away": Away, "refused": Refused, "superseded": Superseded, "invalid": Invalid, "useless": Useless}
 	switch word {
 	case "port":
 		n, err := strconv.Atoi(rest)
@@ -119,6 +121,8 @@ func event(word, rest string) (Event, error) {
 		return PortFailed{rest}, nil
 	case "registered":
 		return Registered{callback.Registered{JobName: "worker", TaskIndex: 1}}, nil
+	case "registered-without-a-name":
+		return Registered{}, nil
 	case "registered-as":
 		name, err := tf.ParseTaskName(rest)
 		return Registered{callback.Registered{JobName: name.JobName, TaskIndex: name.TaskIndex}}, err

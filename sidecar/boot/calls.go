@@ -33,7 +33,15 @@ func (m *machine) heard() {
 }
 
 func (m *machine) registered(r callback.Registered) {
-	if task := (tf.TaskName{JobName: r.JobName, TaskIndex: r.TaskIndex}); task != m.setup.Task {
+	task := tf.TaskName{JobName: r.JobName, TaskIndex: r.TaskIndex}
+	switch {
+	case r.JobName == "":
+		m.callFailed(CallFailed{Reason: "its answer names no task"})
+		return
+	case m.setup.Task.JobName == "":
+		m.setup.Task = task
+		m.note("this is " + task.String())
+	case m.setup.Task != task:
 		m.callFailed(CallFailed{Reason: fmt.Sprintf("its answer is for %s and this is %s", task, m.setup.Task)})
 		return
 	}
@@ -55,6 +63,10 @@ func (m *machine) assigned(a callback.Assignment) {
 	m.heard()
 	news := len(a.ClusterDef) > 0 && a.Generation != m.assignment.Generation
 	if !news {
+		if a.Why != "" && a.Why != m.why && m.Phase == Waiting {
+			m.why = a.Why
+			m.note("waiting for cluster_def: " + a.Why)
+		}
 		m.contact.nextAt = later(m.now, m.contact.askedAt.Add(emptyPoll))
 		return
 	}
@@ -83,6 +95,9 @@ func (m *machine) callFailed(ev CallFailed) {
 	switch {
 	case ev.Failure == Superseded && m.end.cause == "":
 		m.leave(callback.CauseSuperseded, ExitSuperseded, "this launch is not the task's current one: "+ev.Reason)
+		return
+	case ev.Failure == Useless && m.end.cause == "":
+		m.leave(callback.CauseSidecar, ExitFault, ev.Reason)
 		return
 	case !refused: // who was registered and is refused has met another scheduler, at the port of the one that is away
 		m.contact.refusedSince = time.Time{}

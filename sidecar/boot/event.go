@@ -110,6 +110,8 @@ const (
 	Superseded
 	// Invalid: it does not take this request, and will not later.
 	Invalid
+	// Useless: it answers, but what this task needs has not come and will not.
+	Useless
 )
 
 // Signal is a signal by its name.

@@ -42,6 +42,7 @@ func serverConfig(s Setup, a callback.Assignment) (Server, error) {
 		return Server{}, err
 	}
 	env := clusterEnv(a)
+	nameTask(env, s.Task)
 	env["TF_CONFIG"] = config.JSON()
 	maps.Copy(env, proxyEnv(split(s.Env), a.ClusterDef))
 	return Server{Config: config, Env: env}, nil
@@ -109,8 +110,7 @@ func childEnv(s Setup) map[string]string {
 	for _, name := range plumbing {
 		delete(env, name)
 	}
-	env["TFMESOS_JOB_NAME"] = s.Task.JobName
-	env["TFMESOS_TASK_INDEX"] = strconv.Itoa(s.Task.TaskIndex)
+	nameTask(env, s.Task)
 	if _, set := env["PYTHONUNBUFFERED"]; !set {
 		env["PYTHONUNBUFFERED"] = "1"
 	}
@@ -118,6 +118,13 @@ func childEnv(s Setup) map[string]string {
 		hideGPUs(env)
 	}
 	return env
+}
+
+// nameTask says whose child it is, once that is known.
+func nameTask(env map[string]string, task tf.TaskName) {
+	if task.JobName != "" {
+		env["TFMESOS_JOB_NAME"], env["TFMESOS_TASK_INDEX"] = task.JobName, strconv.Itoa(task.TaskIndex)
+	}
 }
 
 // hideGPUs keeps a task without gpus off those of its agent: GPU images set NVIDIA_VISIBLE_DEVICES=all, so that value is

@@ -39,6 +39,9 @@ func TestMachineKeepsItsPromises(t *testing.T) {
 		case "side":
 			w.setup.Command, w.setup.Side = []string{"tensorboard"}, true
 		}
+		if rapid.Bool().Draw(t, "unnamed") {
+			w.setup.Task = tf.TaskName{}
+		}
 		w.boot = New(w.setup)
 		w.step(Started{})
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
@@ -155,7 +158,7 @@ func (w *world) draw() Event {
 
 func (w *world) answer(a Action) Event {
 	well := rapid.Bool().Draw(w.T, "well")
-	failure := rapid.SampledFrom([]Failure{Away, Away, Away, Refused, Superseded, Invalid}).Draw(w.T, "failure")
+	failure := rapid.SampledFrom([]Failure{Away, Away, Away, Refused, Superseded, Invalid, Useless}).Draw(w.T, "failure")
 	switch a := a.(type) {
 	case HoldPort:
 		return PortHeld{4001}

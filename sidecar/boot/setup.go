@@ -8,7 +8,7 @@ import (
 
 // Setup is what a sidecar knows from its start.
 type Setup struct {
-	// Task is whose sidecar this is.
+	// Task is whose sidecar this is; without a job name, the scheduler tells it in its answer to the registration.
 	Task tf.TaskName
 	// Side: the task is not part of the cluster. Its command is started as soon as its port is registered, without
 	// TF_CONFIG.

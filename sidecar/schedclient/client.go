@@ -27,6 +27,9 @@ type Config struct {
 	URLs []string
 	// TaskID is the launch that this sidecar belongs to, and Token its credential.
 	TaskID, Token string
+	// Basic: the credentials go as User and Token in RFC 7617's way, and not at all if both are empty.
+	Basic bool
+	User  string
 	// VerifySSL: check the certificate of an https URL.
 	VerifySSL bool
 	// RequestTimeout bounds one request to one URL, a long poll's wait not counted.
@@ -171,34 +174,57 @@ func encode(body any) ([]byte, error) {
 	return content.Bytes(), err
 }
 
-// try makes one request.
+// try makes one request and reads its answer.
 func (c *Client) try(ctx context.Context, method, address string, limit time.Duration, content []byte, answer any) *Error {
+	_, text, err := c.ask(ctx, method, address, limit, content)
+	if err != nil {
+		return err
+	}
+	host := address
+	if u, err := url.Parse(address); err == nil {
+		host = u.Host
+	}
+	return decode(host, text, answer)
+}
+
+// authorize puts the credentials in.
+func (c *Client) authorize(request *http.Request) {
+	switch {
+	case !c.config.Basic:
+		request.Header.Set("Authorization", "Bearer "+c.config.Token)
+	case c.config.User != "" || c.config.Token != "":
+		request.SetBasicAuth(c.config.User, c.config.Token)
+	}
+}
+
+// ask makes one request and returns the status, which is a success, and the body.
+func (c *Client) ask(ctx context.Context, method, address string, limit time.Duration, content []byte) (int, []byte, *Error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(content))
 	if err != nil {
-		return &Error{failure: boot.Away, err: err}
+		return 0, nil, &Error{failure: boot.Away, err: err}
 	}
-	request.Header.Set("Authorization", "Bearer "+c.config.Token)
+	c.authorize(request)
 	request.Header.Set("Accept", "application/json")
 	if content != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return &Error{failure: boot.Away, err: plain(err, limit)}
+		return 0, nil, &Error{failure: boot.Away, err: plain(err, limit)}
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return &Error{failure: boot.Away, err: fmt.Errorf("read the answer of %s: %w", request.URL.Host, plain(err, limit))}
+		return 0, nil, &Error{failure: boot.Away, err: fmt.Errorf("read the answer of %s: %w", request.URL.Host, plain(err, limit))}
 	case len(text) > maxAnswer:
-		return &Error{failure: boot.Away, err: fmt.Errorf("%s: answer of more than %d bytes", request.URL.Host, maxAnswer)}
+		return 0, nil, &Error{failure: boot.Away, err: fmt.Errorf("%s: answer of more than %d bytes", request.URL.Host, maxAnswer)}
 	case response.StatusCode/100 != 2:
-		return statusError(request.URL.Host, response.StatusCode, text)
+		return 0, nil, statusError(request.URL.Host, response.StatusCode, text)
 	}
-	return decode(request.URL.Host, text, answer)
+	return response.StatusCode, text, nil
 }
 
 // plain takes the request out of an error of package http, and says how long it took to time out.
