@@ -7,7 +7,8 @@ import (
 
 type commandLine struct {
 	Run     runCommand     `cmd:"" help:"Start a cluster and follow it to its end."`
-	Plan    planCommand    `cmd:"" help:"Say what a spec would launch; nothing is started."`
+	Plan    planCommand    `cmd:"" help:"Say what a spec would launch and where, or what is short; nothing is started."`
+	Agents  agentsCommand  `cmd:"" help:"List what the agents of the master have free."`
 	Status  statusCommand  `cmd:"" help:"Show a run of this machine."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
@@ -55,7 +56,15 @@ type runCommand struct {
 
 type planCommand struct {
 	specFlags
-	Offline bool `env:"TFMESOS_OFFLINE" help:"Only validate: ask no master. This version can do no more."`
+	connection
+	Offline bool   `env:"TFMESOS_OFFLINE" help:"Only validate: ask no master."`
+	Output  string `short:"o" enum:"table,json" default:"table" env:"TFMESOS_OUTPUT" help:"Form of the output: table or json."`
+}
+
+type agentsCommand struct {
+	connection
+	Role   string `env:"MESOS_FRAMEWORK_ROLE" help:"Role for which resources count as free." placeholder:"*"`
+	Output string `short:"o" enum:"table,json" default:"table" env:"TFMESOS_OUTPUT" help:"Form of the output: table or json."`
 }
 
 type statusCommand struct {

@@ -13,21 +13,7 @@ import (
 
 	"tfmesos/scheduler/cluster"
 	"tfmesos/scheduler/spec"
-	"tfmesos/scheduler/view"
 )
-
-// Run validates the spec and says what it would launch.
-func (p *planCommand) Run(inv *invocation) error {
-	s, err := p.read(inv.command)
-	if err != nil {
-		return err
-	}
-	if !p.Offline {
-		return usage("plan asks no master in this version; give --offline")
-	}
-	view.Plan(os.Stdout, &s)
-	return nil
-}
 
 // read returns the validated spec of a command, with a name.
 func (f *specFlags) read(command []string) (cluster.Spec, error) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tfmesos/scheduler/offer"
+	"tfmesos/shared/tf"
 )
 
 // placeGang launches all waiting tasks once every one of them has a place, and answers each offer: it is used, held for
@@ -94,8 +95,7 @@ func (d *decider) plainOffers() []offer.Offer {
 func (d *decider) gang(waiting []*Task) offer.Gang {
 	gang := offer.Gang{Constraints: d.Spec.Constraints}
 	for _, t := range waiting {
-		job := d.Spec.Job(t.Name.JobName)
-		gang.Asks = append(gang.Asks, offer.Ask{Task: t.Name, Resources: job.Resources, Constraints: job.Constraints, Spread: job.Placement == PlacementSpread})
+		gang.Asks = append(gang.Asks, askOf(d.Spec.Job(t.Name.JobName), t.Name))
 	}
 	for i := range d.Tasks {
 		t := &d.Tasks[i]
@@ -109,6 +109,10 @@ func (d *decider) gang(waiting []*Task) offer.Gang {
 		gang.Running = append(gang.Running, running)
 	}
 	return gang
+}
+
+func askOf(job *Job, task tf.TaskName) offer.Ask {
+	return offer.Ask{Task: task, Resources: job.Resources, Constraints: job.Constraints, Spread: job.Placement == PlacementSpread}
 }
 
 // accept gives each task of a place its next launch.

@@ -103,8 +103,8 @@ func (f *Framework) role() string {
 	return f.Role
 }
 
-// frameworkInfo is what SUBSCRIBE says of us. RESERVATION_REFINEMENT is not among the capabilities, because reserved
-// resources are not used (see convertOffer) and it would change the format of the others.
+// frameworkInfo is what SUBSCRIBE says of us. RESERVATION_REFINEMENT is not among the capabilities: what is reserved once is
+// offered without it. Nor is REGION_AWARE: the tasks of a training belong into one region.
 func (c *Config) frameworkInfo(frameworkID string) *mesos.FrameworkInfo {
 	f, yes, seconds := &c.Framework, true, c.Framework.FailoverTimeout.Seconds()
 	info := &mesos.FrameworkInfo{

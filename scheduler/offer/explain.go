@@ -32,11 +32,19 @@ func (r Refusals) String() string {
 	if r.Offers == 0 {
 		return "no agent has offered anything yet"
 	}
+	return r.Of("offer")
+}
+
+// Of is String with another word for offer.
+func (r Refusals) Of(what string) string {
 	var parts []string
 	for _, reason := range r.Reasons {
 		parts = append(parts, fmt.Sprintf("%d %s", reason.Count, reason.Long))
 	}
-	return fmt.Sprintf("%d %s: %s", r.Offers, plural(r.Offers, "offer"), strings.Join(parts, ", "))
+	if len(parts) == 0 {
+		return fmt.Sprintf("%d %s", r.Offers, plural(r.Offers, what))
+	}
+	return fmt.Sprintf("%d %s: %s", r.Offers, plural(r.Offers, what), strings.Join(parts, ", "))
 }
 
 // Explain says for a task of the gang why each of the offers has no place for it. Constraints count first: how big an agent
