@@ -56,8 +56,9 @@ func Foresee(spec *Spec, agents []offer.Agent) Foresight {
 		if best := offer.Match(ever, gang); len(best.Unmet) > 0 {
 			f.Never, matching, offers = true, best, ever
 		}
+		refusals := offer.Explain(offers, gang, matching.Unmet)
 		for _, task := range matching.Unmet {
-			f.Short = append(f.Short, Shortage{task, offer.Explain(offers, gang, task)})
+			f.Short = append(f.Short, Shortage{task, refusals[task.JobName]})
 		}
 	}
 	for _, a := range matching.Accepts {

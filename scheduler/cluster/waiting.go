@@ -38,16 +38,15 @@ func (d *decider) explainGang(waiting []*Task, gang offer.Gang, unmet []tf.TaskN
 	for _, name := range unmet {
 		short[name] = true
 	}
-	refusals := map[string]offer.Refusals{} // by job: its tasks ask for the same
+	refusals, offers := offer.Explain(d.Seen, gang, unmet), 0
+	for _, r := range refusals {
+		offers = r.Offers
+	}
 	for _, t := range waiting {
-		r, known := refusals[t.Name.JobName]
-		if !known {
-			r = offer.Explain(d.Seen, gang, t.Name)
-			refusals[t.Name.JobName] = r
-		}
+		r := refusals[t.Name.JobName]
 		t.Why = r.String()
 		if !short[t.Name] {
-			r.Reasons = nil
+			r = offer.Refusals{Offers: offers}
 			t.Why = fmt.Sprintf("has a place; waits for one for %s", unmet[0])
 		}
 		t.Wait = &Wait{Since: t.PhaseAt, LastOfferAt: d.SeenAt, Refusals: r}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"tfmesos/shared/tf"
 )
 
 func attribute(values ...string) Attribute { return Attribute{Name: "a", Values: values} }
@@ -133,6 +135,19 @@ func TestConstraintsAreReadAndWritten(t *testing.T) {
 	}
 }
 
+func TestOffersThatWereNotThereAtOneTimeAreNotTakenForFull(t *testing.T) {
+	unique, err := ParseConstraint("hostname unique")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gang := Gang{Asks: []Ask{{Task: tf.TaskName{JobName: tf.Worker}}, {Task: tf.TaskName{JobName: tf.Worker, TaskIndex: 1}}}, Constraints: []Constraint{unique}}
+	seen := []Offer{{ID: "o1", AgentID: "a1", Hostname: "a1"}, {ID: "o2", AgentID: "a2", Hostname: "a2"}}
+	m := Match(seen[:1], gang)
+	if got, want := Explain(seen, gang, m.Unmet)[tf.Worker].String(), "2 offers: 2 with room, but not for all tasks at once"; got != want {
+		t.Errorf("of two agents that offered one after the other it is said %q, want %q", got, want)
+	}
+}
+
 // TestConstraintsHoldWhateverIsOffered draws attributes, constraints and tasks that run.
 func TestConstraintsHoldWhateverIsOffered(t *testing.T) {
 	draw := func(t *rapid.T, what string) []Constraint {
@@ -186,7 +201,7 @@ func TestConstraintsHoldWhateverIsOffered(t *testing.T) {
 			}
 		}
 		for _, task := range m.Unmet {
-			if r := Explain(offers, gang, task); r.Offers > 0 && len(r.Reasons) == 0 {
+			if r := Explain(offers, gang, m.Unmet)[task.JobName]; r.Offers > 0 && len(r.Reasons) == 0 {
 				t.Fatalf("%s waits, and nothing says why: %s", task, r)
 			}
 		}

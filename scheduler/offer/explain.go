@@ -47,45 +47,52 @@ func (r Refusals) Of(what string) string {
 	return fmt.Sprintf("%d %s: %s", r.Offers, plural(r.Offers, what), strings.Join(parts, ", "))
 }
 
-// Explain says for a task of the gang why each of the offers has no place for it. Constraints count first: how big an agent
-// is on which it may not be says nothing. What has room for it by itself lacks it for the gang as a whole.
-func Explain(offers []Offer, gang Gang, task tf.TaskName) Refusals {
-	at := slices.IndexFunc(gang.Asks, func(a Ask) bool { return a.Task == task })
-	if at < 0 {
-		return Refusals{}
+// Explain says for each task, by its job, whose tasks ask for the same, why none of the offers has a place for it. Constraints
+// come first: how big an agent is on which it may not be says nothing. They are counted with the other tasks of the gang
+// where these would go. What has room for the task by itself lacks it for the gang as a whole.
+func Explain(offers []Offer, gang Gang, tasks []tf.TaskName) map[string]Refusals {
+	b := newBoard(offers, gang)
+	if b.place(byMem, false); len(b.unmet) == 0 { // all would fit, if these were there at one time
+		b = newBoard(offers, gang)
 	}
-	e := &explainer{ask: gang.Asks[at], gang: gang, largest: map[string]Milli{}}
-	e.tallies = tallies(gang)
-	places := group(offers)
-	for i := range places {
-		e.look(&places[i])
+	all := map[string]Refusals{}
+	for _, ask := range gang.Asks {
+		if _, known := all[ask.Task.JobName]; !known && slices.Contains(tasks, ask.Task) {
+			all[ask.Task.JobName] = b.explain(ask)
+		}
+	}
+	return all
+}
+
+func (b *board) explain(ask Ask) Refusals {
+	e := &explainer{ask: ask, largest: map[string]Milli{}}
+	for i := range b.places {
+		e.look(b, &b.places[i])
 	}
 	for i, r := range e.reasons {
-		if wanted := e.ask.Resources.amount(r.Field); wanted > 0 && r.Short == "" {
+		if wanted := ask.Resources.amount(r.Field); r.Short == "" {
 			e.reasons[i].Short = fmt.Sprintf("too small, largest %s of %s", e.largest[r.Field], wanted)
 			e.reasons[i].Long = fmt.Sprintf("too little %s (largest %s of %s)", r.Field, e.largest[r.Field], wanted)
 		}
 	}
 	slices.SortStableFunc(e.reasons, func(a, b Reason) int { return cmp.Compare(b.Count, a.Count) })
-	return Refusals{Offers: len(places), Reasons: e.reasons}
+	return Refusals{Offers: len(b.places), Reasons: e.reasons}
 }
 
 type explainer struct {
 	ask     Ask
-	gang    Gang
-	tallies []tally
 	reasons []Reason
-	largest map[string]Milli
+	largest map[string]Milli // of a resource, among places that have too little of it
 }
 
-func (e *explainer) look(p *place) {
-	for _, c := range slices.Concat(e.gang.Constraints, e.ask.Constraints) {
+func (e *explainer) look(b *board, p *place) {
+	for _, c := range slices.Concat(b.gang.Constraints, e.ask.Constraints) {
 		if why := c.refuses(p.offer); why != "" {
 			e.count(Reason{Field: c.Attribute, Short: why, Long: fmt.Sprintf("%s is %s", c.Attribute, why)})
 			return
 		}
 	}
-	for _, t := range e.tallies {
+	for _, t := range b.tallies {
 		if t.about(e.ask.Task) && t.full(p.offer) {
 			why := fmt.Sprintf("has %d already", t.at[p.offer.Value(t.Attribute)])
 			e.count(Reason{Field: t.Attribute, Short: why, Long: t.Attribute + " " + why})
