@@ -1,7 +1,7 @@
 //go:build integration
 
 // Package peer_test proves the routes of /v0 by those who speak them: the sidecars of tfmesos2, from its package and as it is,
-// form clusters under our scheduler, on the local Mesos and on a real one.
+// form clusters under our scheduler, on the local Mesos and on a real one; and our sidecars form one under its own API.
 package peer_test
 
 import (

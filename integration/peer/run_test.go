@@ -158,17 +158,22 @@ func (r *run) ends(code int, words string) {
 	}
 }
 
-// left says what there still is of the run. All of its processes have its name in their environment: by PEER, or by their
-// task_id. A port that is listened on would be a process's.
-func (r *run) left() (left []string) {
+// marked returns the processes that have the name in their environment: by PEER, or by their task_id.
+func marked(name string) (processes []string) {
 	directories, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range directories {
 		environ, err := os.ReadFile(filepath.Join(dir, "environ")) // empty once it has ended
-		if err == nil && bytes.Contains(environ, []byte("="+r.name+".")) {
+		if err == nil && bytes.Contains(environ, []byte("="+name+".")) {
 			line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-			left = append(left, "process "+filepath.Base(dir)+" "+strings.ReplaceAll(string(line), "\x00", " "))
+			processes = append(processes, "process "+filepath.Base(dir)+" "+strings.ReplaceAll(string(line), "\x00", " "))
 		}
 	}
+	return processes
+}
+
+// left says what there still is of the run. A port that is listened on would be a process's.
+func (r *run) left() (left []string) {
+	left = marked(r.name)
 	if r.place.rig == nil {
 		return left
 	}
