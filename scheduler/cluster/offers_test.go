@@ -138,6 +138,17 @@ func TestKnownFault022ManyFailuresLeadToFewRevives(t *testing.T) {
 	}
 }
 
+func TestC40WhatWaitsNewlyIsNotHiddenByFiltersThatWereSetForOthers(t *testing.T) {
+	r := newRun(t, Job{Name: tf.Worker, Num: 2})
+	r.tell(Offered{Offers: []offer.Offer{offerOf("o", "a1", 2, 2048)}})
+	for i := range 2 {
+		if calls := r.tell(Updated{TaskID: r.c.Tasks[i].TaskID, State: TaskStateDropped, UUID: []byte("u")}); len(only[Revive](calls)) != 1 {
+			t.Errorf("task %d is lost, and the calls are %+v, want a REVIVE among them", i, calls)
+		}
+		r.pass(2 * time.Second)
+	}
+}
+
 func TestKnownFault023AVoidOfferIsNoFailureOfTheJob(t *testing.T) {
 	for _, state := range []State{TaskStateLost, TaskStateDropped} {
 		r := newRun(t, Job{Name: tf.Worker, Num: 1, Command: []string{"train"}})

@@ -31,13 +31,14 @@ type place struct {
 // tally counts the tasks at each value for one constraint.
 type tally struct {
 	Constraint
-	job string // whose tasks count; empty: all
-	at  map[string]int
+	job    string // whose tasks count; empty: all
+	at     map[string]int
+	values []string // of each place
 }
 
 func newBoard(offers []Offer, gang Gang) *board {
 	b := &board{gang: gang, places: group(offers), allowed: map[string][]bool{}}
-	b.tallies = tallies(gang)
+	b.tallies = tallies(gang, b.places)
 	for i := range b.places {
 		p := &b.places[i]
 		p.loads = map[string]int{}
@@ -62,13 +63,18 @@ func newBoard(offers []Offer, gang Gang) *board {
 }
 
 // tallies returns a count for each constraint that needs one, with the tasks that run.
-func tallies(gang Gang) []tally {
+func tallies(gang Gang, places []place) []tally {
 	var all []tally
 	add := func(job string, constraints []Constraint) {
 		for _, c := range constraints {
-			if c.Counts() {
-				all = append(all, tally{c, job, map[string]int{}})
+			if !c.Counts() {
+				continue
 			}
+			t := tally{Constraint: c, job: job, at: map[string]int{}}
+			for _, p := range places {
+				t.values = append(t.values, p.offer.Value(c.Attribute))
+			}
+			all = append(all, t)
 		}
 	}
 	add("", gang.Constraints)
@@ -79,7 +85,8 @@ func tallies(gang Gang) []tally {
 			add(ask.Task.JobName, ask.Constraints)
 		}
 	}
-	for _, t := range all {
+	for i := range all {
+		t := &all[i]
 		for _, r := range gang.Running {
 			if t.about(r.Task) {
 				t.at[r.Values[t.Attribute]]++
@@ -89,10 +96,10 @@ func tallies(gang Gang) []tally {
 	return all
 }
 
-func (t tally) about(task tf.TaskName) bool { return t.job == "" || t.job == task.JobName }
+func (t *tally) about(task tf.TaskName) bool { return t.job == "" || t.job == task.JobName }
 
-// full reports whether no further task may be where the offer is.
-func (t tally) full(o *Offer) bool { return t.at[o.Value(t.Attribute)] >= t.most }
+// full reports whether no further task may be at the place.
+func (t *tally) full(place int) bool { return t.at[t.values[place]] >= t.most }
 
 // group merges the offers of each agent and role, in the order in which these first appear.
 func group(offers []Offer) []place {
@@ -162,9 +169,9 @@ func (b *board) place(by order, spread bool) {
 		p.tasks = append(p.tasks, ask)
 		p.load++
 		p.loads[job]++
-		for _, t := range b.tallies {
-			if t.about(ask.Task) {
-				t.at[p.offer.Value(t.Attribute)]++
+		for i := range b.tallies {
+			if t := &b.tallies[i]; t.about(ask.Task) {
+				t.at[t.values[at]]++
 			}
 		}
 	}
@@ -183,8 +190,15 @@ func (b *board) best(ask Ask, spread bool) int {
 
 func (b *board) fits(i int, ask Ask) bool {
 	p := &b.places[i]
-	return b.allowed[ask.Task.JobName][i] && p.free.Contains(ask.Resources) &&
-		!slices.ContainsFunc(b.tallies, func(t tally) bool { return t.about(ask.Task) && t.full(p.offer) })
+	if !b.allowed[ask.Task.JobName][i] || !p.free.Contains(ask.Resources) {
+		return false
+	}
+	for j := range b.tallies {
+		if t := &b.tallies[j]; t.about(ask.Task) && t.full(i) {
+			return false
+		}
+	}
+	return true
 }
 
 // couldHold reports whether some task of the gang could be at the place if it were the only one.

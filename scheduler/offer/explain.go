@@ -67,7 +67,7 @@ func Explain(offers []Offer, gang Gang, tasks []tf.TaskName) map[string]Refusals
 func (b *board) explain(ask Ask) Refusals {
 	e := &explainer{ask: ask, largest: map[string]Milli{}}
 	for i := range b.places {
-		e.look(b, &b.places[i])
+		e.look(b, i)
 	}
 	for i, r := range e.reasons {
 		if wanted := ask.Resources.amount(r.Field); r.Short == "" {
@@ -85,16 +85,17 @@ type explainer struct {
 	largest map[string]Milli // of a resource, among places that have too little of it
 }
 
-func (e *explainer) look(b *board, p *place) {
+func (e *explainer) look(b *board, at int) {
+	p := &b.places[at]
 	for _, c := range slices.Concat(b.gang.Constraints, e.ask.Constraints) {
 		if why := c.refuses(p.offer); why != "" {
 			e.count(Reason{Field: c.Attribute, Short: why, Long: fmt.Sprintf("%s is %s", c.Attribute, why)})
 			return
 		}
 	}
-	for _, t := range b.tallies {
-		if t.about(e.ask.Task) && t.full(p.offer) {
-			why := fmt.Sprintf("has %d already", t.at[p.offer.Value(t.Attribute)])
+	for i := range b.tallies {
+		if t := &b.tallies[i]; t.about(e.ask.Task) && t.full(at) {
+			why := fmt.Sprintf("has %d already", t.at[t.values[at]])
 			e.count(Reason{Field: t.Attribute, Short: why, Long: t.Attribute + " " + why})
 			return
 		}
