@@ -18,7 +18,7 @@ TENSORFLOW_PYTHON := $(or $(TFMESOS_TEST_PYTHON),$(CURDIR)/.venv/bin/python)
 DIST ?= dist
 
 # Debian packages of the tests, beside what a Go programmer has.
-PACKAGES = redis-server zookeeper $(shell grep -v '^\#' integration/mesos/packages.txt)
+PACKAGES = redis-server zookeeper $(filter-out $(if $(shell command -v dockerd),docker.io),$(shell grep -v '^\#' integration/mesos/packages.txt))
 
 .PHONY: help
 help: ## says what there is

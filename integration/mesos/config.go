@@ -21,6 +21,8 @@ type Config struct {
 	// AgentEnv is added to the agent's environment, NAME=value each. Of all of it, only PATH reaches tasks; what else
 	// they are to have belongs into their command, or into the agent's flag executor_environment_variables.
 	AgentEnv []string
+	// Docker gives agents the Docker containerizer too, with a daemon that has the base image; see UpDocker.
+	Docker bool
 	// Logf is told what Setup is doing, when that takes long; nil for silence.
 	Logf func(format string, args ...any)
 }
@@ -55,6 +57,9 @@ func WithAgentFlag(name, value string) Option {
 func WithAgentEnv(variables ...string) Option {
 	return func(c *Config) { c.AgentEnv = append(c.AgentEnv, variables...) }
 }
+
+// WithDocker gives agents the Docker containerizer beside that of Mesos. Rig.Docker has the name of an image to run.
+func WithDocker() Option { return func(c *Config) { c.Docker = true } }
 
 func with(flags map[string]string, name, value string) map[string]string {
 	if flags == nil {

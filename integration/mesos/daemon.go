@@ -1,6 +1,7 @@
 package mesosrig
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,8 @@ type daemon struct {
 	argv []string
 	env  []string
 	log  string // path, appended to by each start
+	// deathSignal is what it gets when this process dies; zero for SIGKILL.
+	deathSignal syscall.Signal
 
 	pid   int
 	ended chan struct{} // closed when the running process has ended; nil before the first start
@@ -59,7 +62,7 @@ func (d *daemon) start() error {
 	defer log.Close()
 	cmd := exec.Command(d.argv[0], d.argv[1:]...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = d.env, log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: cmp.Or(d.deathSignal, syscall.SIGKILL)}
 	started, ended := make(chan error), make(chan struct{})
 	go func() {
 		runtime.LockOSThread()

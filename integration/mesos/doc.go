@@ -16,5 +16,6 @@
 // directory, once for each version of these sources. See README.md for what is Mesos' own and what is not.
 //
 // Environment variables: TFMESOS_RIG is the cache directory (default ~/.cache/tfmesos/rig), TFMESOS_TEST_PYTHON the
-// Python whose pip fetches Mesos (default python3), CI=true makes a test fail that would be skipped for want of something.
+// Python whose pip fetches Mesos (default python3), TFMESOS_TEST_DOCKER=no skips tests that need Docker, CI=true makes a
+// test fail that would be skipped for want of something.
 package mesosrig

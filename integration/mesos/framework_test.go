@@ -131,6 +131,12 @@ func (f *framework) call(call object) {
 // launch runs a shell command as the task id; more is added to its CommandInfo.
 func (f *framework) launch(id, shell string, more ...object) {
 	f.t.Helper()
+	f.launchIn(nil, id, shell, more...)
+}
+
+// launchIn is launch in a container, unless that is nil.
+func (f *framework) launchIn(container object, id, shell string, more ...object) {
+	f.t.Helper()
 	offer := <-f.offers
 	scalar := func(name string, v float64) object {
 		return object{"name": name, "type": "SCALAR", "scalar": object{"value": v}}
@@ -141,6 +147,9 @@ func (f *framework) launch(id, shell string, more ...object) {
 	}
 	task := object{"name": id, "task_id": value{id}, "agent_id": offer.Agent, "command": command,
 		"resources": []object{scalar("cpus", 0.1), scalar("mem", 32)}}
+	if container != nil {
+		task["container"] = container
+	}
 	f.call(object{"type": "ACCEPT", "accept": object{
 		"offer_ids":  []value{offer.ID},
 		"operations": []object{{"type": "LAUNCH", "launch": object{"task_infos": []object{task}}}},

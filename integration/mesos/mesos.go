@@ -30,6 +30,7 @@ type Mesos struct {
 	build  build
 	dir    string // all work directories and logs
 	master *daemon
+	docker *Docker   // nil without the Docker containerizer
 	agents []*daemon // today one; each names its own directory, so that there can be more
 }
 
@@ -53,6 +54,13 @@ func Up(ctx context.Context, cfg Config) (*Mesos, error) {
 func (m *Mesos) up(ctx context.Context) error {
 	if err := os.Chmod(m.dir, 0o755); err != nil { // tasks of other users work below it
 		return err
+	}
+	if m.cfg.Docker {
+		d, err := UpDocker(ctx, m.cfg.Logf)
+		if err != nil {
+			return err
+		}
+		m.docker = d
 	}
 	if err := m.describe(); err != nil {
 		return err
@@ -121,6 +129,11 @@ func (m *Mesos) agentFlags(name string) map[string]string {
 	if m.cfg.Resources == "" {
 		flags["resources"] = DefaultResources
 	}
+	if m.docker != nil {
+		flags["containerizers"] = "docker,mesos"
+		flags["docker_socket"] = m.docker.socket
+		flags["docker_kill_orphans"] = "false" // they may be containers of another agent
+	}
 	if m.cfg.Attributes != "" {
 		flags["attributes"] = m.cfg.Attributes
 	}
@@ -136,6 +149,9 @@ func (m *Mesos) daemons() []*daemon {
 
 // Master returns the master's address, host:port.
 func (m *Mesos) Master() string { return m.master.address() }
+
+// Docker returns the Docker daemon of the agents, nil without WithDocker.
+func (m *Mesos) Docker() *Docker { return m.docker }
 
 // Dir returns the directory that has the work directories and logs; it is gone after Down.
 func (m *Mesos) Dir() string { return m.dir }
@@ -256,6 +272,10 @@ func (m *Mesos) Down() error {
 		errs = append(errs, portIsFree(d))
 	}
 	errs = append(errs, os.RemoveAll(m.dir))
+	if m.docker != nil {
+		errs = append(errs, m.docker.Down())
+		m.docker = nil
+	}
 	return errors.Join(errs...)
 }
 

@@ -1,6 +1,7 @@
 package mesosrig
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,12 @@ import (
 
 // ErrUnavailable is returned when this machine lacks what the rig needs; the text around it says what, and how to get it.
 var ErrUnavailable = errors.New("mesosrig: not available here")
+
+// ErrNoDocker is returned where a Docker daemon cannot be started; the text around it says why, and what leaves it out.
+var ErrNoDocker = errors.New("mesosrig: Docker does not start here (to leave tests with Docker out: " + withoutDocker + "=no)")
+
+// withoutDocker is the variable whose value "no" skips tests that need Docker.
+const withoutDocker = "TFMESOS_TEST_DOCKER"
 
 // need is one thing the rig cannot do without, and the Debian package that has it.
 type need struct{ name, debian string }
@@ -29,6 +36,12 @@ var runNeeds = []need{
 // buildNeeds are the programs that build the rig.
 var buildNeeds = []need{{"gcc", "gcc"}, {"g++", "g++"}, {"go", "golang"}}
 
+// dockerNeeds are the programs of a Docker daemon of the rig's own; the first is for any.
+var dockerNeeds = []need{{"docker", "docker.io"}, {"dockerd", "docker.io"}}
+
+// imageNeeds make the base image.
+var imageNeeds = []need{{"debootstrap", "debootstrap"}, {"tar", "tar"}}
+
 // checkMachine returns ErrUnavailable with all that is missing: always what it takes to run, and, as far as they are still to
 // be done, to build the rig and to fetch Mesos.
 func checkMachine(ctx context.Context, build, fetch bool) error {
@@ -37,15 +50,46 @@ func checkMachine(ctx context.Context, build, fetch bool) error {
 	}
 	missing := missingLibraries(ctx)
 	if build {
-		for _, n := range buildNeeds {
-			if _, err := exec.LookPath(n.name); err != nil {
-				missing = append(missing, n)
-			}
-		}
+		missing = append(missing, missingPrograms(buildNeeds)...)
 	}
 	if fetch && exec.CommandContext(ctx, python(), "-m", "pip", "--version").Run() != nil {
 		missing = append(missing, need{"pip of " + python(), "python3-pip"})
 	}
+	return missingError(missing)
+}
+
+// checkDockerMachine returns ErrUnavailable where a daemon cannot be started for want of something.
+func checkDockerMachine() error {
+	if os.Geteuid() != 0 {
+		return fmt.Errorf("%w: no Docker daemon answers at %s, and only root can start one", ErrUnavailable, cmp.Or(os.Getenv("DOCKER_HOST"), "/var/run/docker.sock"))
+	}
+	return missingError(missingPrograms(dockerNeeds))
+}
+
+// checkImageMachine returns ErrUnavailable where the base image cannot be made for want of something.
+func checkImageMachine() error {
+	if os.Geteuid() != 0 {
+		return fmt.Errorf("%w: the Docker image of the tests is not made yet, and only root can (debootstrap)", ErrUnavailable)
+	}
+	return missingError(missingPrograms(imageNeeds))
+}
+
+func missingPrograms(needs []need) []need {
+	return slices.DeleteFunc(slices.Clone(needs), func(n need) bool { return findProgram(n.name) != "" })
+}
+
+// findProgram also looks where programs for root are, which is not in the PATH of everybody; empty when it is not there.
+func findProgram(name string) string {
+	for _, candidate := range []string{name, "/usr/sbin/" + name, "/sbin/" + name} {
+		if path, err := exec.LookPath(candidate); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// missingError returns nil when nothing is missing.
+func missingError(missing []need) error {
 	if len(missing) == 0 {
 		return nil
 	}

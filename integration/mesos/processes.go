@@ -109,10 +109,16 @@ func (m *Mesos) killProcesses(ctx context.Context) error {
 // removeContainers removes the Docker containers of the rig's agents. Docker's processes are not children of the agent, so
 // a container outlives all else.
 func (m *Mesos) removeContainers(ctx context.Context) error {
-	if !strings.Contains(m.cfg.AgentFlags["containerizers"], "docker") {
+	if !strings.Contains(m.cfg.AgentFlags["containerizers"], "docker") && m.docker == nil {
 		return nil
 	}
-	listed, err := exec.CommandContext(ctx, "docker", "ps", "--all", "--format", "{{.Names}}").Output()
+	docker := func(args ...string) *exec.Cmd {
+		if m.docker != nil {
+			return m.docker.Command(ctx, args...)
+		}
+		return exec.CommandContext(ctx, "docker", args...)
+	}
+	listed, err := docker("ps", "--all", "--format", "{{.Names}}").Output()
 	if err != nil {
 		return fmt.Errorf("list containers: %w", err)
 	}
@@ -121,11 +127,11 @@ func (m *Mesos) removeContainers(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		sandboxes, err := filepath.Glob(m.dir + "/agent/agents/*/work/slaves/*/frameworks/*/executors/*/runs/" + id)
+		sandboxes, err := filepath.Glob(m.dir + "/agent*/agents/*/work/slaves/*/frameworks/*/executors/*/runs/" + id)
 		if err != nil || len(sandboxes) == 0 {
 			continue // of somebody else's agent
 		}
-		if out, err := exec.CommandContext(ctx, "docker", "rm", "--force", name).CombinedOutput(); err != nil {
+		if out, err := docker("rm", "--force", name).CombinedOutput(); err != nil {
 			return fmt.Errorf("remove container %s: %w: %s", name, err, out)
 		}
 	}

@@ -24,6 +24,9 @@ func Start(t testing.TB, options ...Option) *Rig {
 		option(&cfg)
 	}
 	Require(t)
+	if cfg.Docker {
+		StartDocker(t) // which skips the test where there is none
+	}
 	m, err := Up(t.Context(), cfg)
 	if err != nil {
 		t.Fatalf("start Mesos: %v", err)
@@ -51,8 +54,36 @@ func Require(t testing.TB) {
 	}
 }
 
+// StartDocker returns a Docker daemon that has the base image, until the test ends; see UpDocker. Tests that run at the same time
+// share one.
+//
+// TFMESOS_TEST_DOCKER=no skips the test. Otherwise it is skipped, or failed with CI=true, where something is to be installed or root is
+// needed, and failed where a daemon does not start.
+func StartDocker(t testing.TB) *Docker {
+	t.Helper()
+	if os.Getenv(withoutDocker) == "no" {
+		t.Skipf("SKIPPED: %s=no leaves tests with Docker out", withoutDocker)
+	}
+	d, err := UpDocker(t.Context(), t.Logf)
+	if errors.Is(err, ErrUnavailable) && os.Getenv("CI") != "true" {
+		t.Skipf("SKIPPED, no Docker: %v", err)
+	}
+	if err != nil {
+		t.Fatalf("start Docker: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := d.Down(); err != nil {
+			t.Errorf("end Docker: %v", err)
+		}
+	})
+	return d
+}
+
 // Master returns the master's address, host:port.
 func (r *Rig) Master() string { return r.Mesos.Master() }
+
+// Docker returns the Docker daemon of the agents, nil without WithDocker.
+func (r *Rig) Docker() *Docker { return r.Mesos.Docker() }
 
 // State returns the master's state.
 func (r *Rig) State(t testing.TB) State {

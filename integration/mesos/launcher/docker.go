@@ -57,6 +57,9 @@ func (d dockerTask) docker(args ...string) *exec.Cmd {
 	if program == "" {
 		program = "docker"
 	}
+	if socket := d.flags["docker_socket"]; socket != "" {
+		args = append([]string{"--host", "unix://" + socket}, args...)
+	}
 	return exec.Command(program, args...)
 }
 
