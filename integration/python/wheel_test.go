@@ -65,16 +65,40 @@ func output(t *testing.T, cmd *exec.Cmd) string {
 // path is a PATH in which python3 is the one with the wheel.
 func (v installed) path() string { return filepath.Dir(v.python) + ":" + os.Getenv("PATH") }
 
+// runsWhatTFMesosDocuments runs its ways of use: the calls are its own, the import is ours, and TensorFlow is that of today.
+func (v installed) runsWhatTFMesosDocuments(t *testing.T) {
+	t.Run("constants on parameter servers", func(t *testing.T) { v.printsTheSum(t, "", "constants.py") })
+	t.Run("a thread for each worker", func(t *testing.T) { v.printsTheSum(t, "", "threads.py", "-w", "2", "-s", "1", "-P", "grpc") })
+	t.Run("a graph before the cluster", func(t *testing.T) { v.printsTheSum(t, "", "factors.py") })
+	t.Run("a program with its hosts as arguments", func(t *testing.T) {
+		scheduler := output(t, exec.Command(v.python, "-c", `from tfmesos3 import _child; print(_child.find_scheduler({}))`))
+		cmd := exec.Command(scheduler, "run", "--local", "--ps", "1", "--worker", "2", "--", v.python, "testdata/replica.py",
+			"--ps_hosts", "{ps_hosts}", "--worker_hosts", "{worker_hosts}", "--job_name", "{job_name}", "--worker_index", "{task_index}")
+		cmd.Env = v.environ(t)
+		stdout := output(t, cmd)
+		if !strings.Contains(stdout, "the sum is 42") {
+			t.Errorf("printed %q, want the sum is 42", stdout)
+		}
+		v.leavesNothing(t, 0)
+	})
+}
+
+// environ is that of a user who has the wheel and nothing else of ours.
+func (v installed) environ(t *testing.T) (environ []string) {
+	t.Helper()
+	for _, pair := range os.Environ() {
+		if name, _, _ := strings.Cut(pair, "="); !strings.HasPrefix(name, "TFMESOS") && !strings.HasPrefix(name, "MESOS_") && name != "REDIS_URL" && name != "DOCKER_IMAGE" {
+			environ = append(environ, pair)
+		}
+	}
+	return append(environ, "MARK="+v.dir, "XDG_STATE_HOME="+filepath.Join(v.dir, "state"), "TMPDIR="+t.TempDir(), "TF_CPP_MIN_LOG_LEVEL=2")
+}
+
 // run runs a script of testdata as a user would who has the wheel and nothing else of ours.
 func (v installed) run(t *testing.T, master string, script string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	cmd := exec.Command(v.python, append([]string{filepath.Join("testdata", script)}, args...)...)
-	for _, pair := range os.Environ() {
-		if name, _, _ := strings.Cut(pair, "="); !strings.HasPrefix(name, "TFMESOS") && !strings.HasPrefix(name, "MESOS_") && name != "REDIS_URL" && name != "DOCKER_IMAGE" {
-			cmd.Env = append(cmd.Env, pair)
-		}
-	}
-	cmd.Env = append(cmd.Env, "MARK="+v.dir, "XDG_STATE_HOME="+filepath.Join(v.dir, "state"), "TMPDIR="+t.TempDir(), "TF_CPP_MIN_LOG_LEVEL=2")
+	cmd.Env = v.environ(t)
 	if master != "" {
 		cmd.Env = append(cmd.Env, "MESOS_MASTER="+master)
 	}
@@ -130,6 +154,16 @@ func TestTheWheelIsAllThatAScriptNeedsBesideTensorFlow(t *testing.T) {
 			t.Errorf("printed %q, want %q", stdout, tasks)
 		}
 	})
+	t.Run("what tfmesos documents", v.runsWhatTFMesosDocuments)
+	t.Run("jobs in parts and jobs of nothing", func(t *testing.T) {
+		stdout := v.printsTheSum(t, "", "jobs.py")
+		for _, want := range []string{"jobs: {'ps': 2, 'worker': 3}\n",
+			"targets: /job:ps/task:0 /job:ps/task:1 /job:worker/task:0 /job:worker/task:1 /job:worker/task:2\n"} {
+			if !strings.Contains(stdout, want) {
+				t.Errorf("printed %q, want %q", stdout, want)
+			}
+		}
+	})
 	t.Run("a script that is killed", func(t *testing.T) {
 		_, stderr, err := v.run(t, "", "killed.py")
 		var exit *exec.ExitError
@@ -146,6 +180,7 @@ func TestTheWheelIsAllThatAScriptNeedsBesideTensorFlow(t *testing.T) {
 		rig := mesosrig.Start(t, mesosrig.WithAgentEnv("PATH="+v.path()))
 		v.printsTheSum(t, rig.Master(), "plus.py")
 		v.printsTheSum(t, rig.Master(), "strategy.py")
+		v.printsTheSum(t, "", "constants.py", rig.Master())
 		if frameworks := rig.State(t).Frameworks; len(frameworks) != 0 {
 			t.Errorf("%d frameworks are left in Mesos, want none", len(frameworks))
 		}

@@ -112,6 +112,21 @@ class Life(WithFake):
             self.assertEqual("DEBUG worker:0 | a line of a task" in log, output, log)
             self.assertEqual("secret@" in log, output, log)
 
+    def test_quiet_shows_nothing_where_no_logging_is_set_up(self):
+        root, shown = logging.getLogger(), io.StringIO()
+        with mock.patch.object(root, "handlers", []), mock.patch.object(sys, "stderr", shown):
+            for quiet in (True, False, True):
+                shown.truncate(0)
+                with cluster(JOBS, quiet=quiet):
+                    pass
+                self.assertEqual("INFO: ps:0       starting" in shown.getvalue(), not quiet, shown.getvalue())
+
+    def test_jobs_of_one_name_are_given_as_one(self):
+        with cluster([{"name": "ps", "num": 1}, {"name": "worker", "num": 1}, {"name": "ps", "num": 3, "start": 1}], role="ours"):
+            pass
+        self.assertEqual([(job["name"], job["num"]) for job in self.given()["spec"]["jobs"]], [("ps", 3), ("worker", 1)])
+        self.assertEqual(self.given()["env"]["MESOS_FRAMEWORK_ROLE"], "ours")
+
     def test_a_scheduler_that_does_not_heed_the_first_signal_gets_a_second(self):
         os.environ["FAKE"] = "deaf"
         with mock.patch.object(_child, "_PATIENCE", (0.2, 20, 5)), cluster(JOBS):

@@ -48,6 +48,8 @@ class Refusals(unittest.TestCase):
             ("force_pull_image", {"force_pull_image": True}),
             ("fetcher", {"fetcher": {"http://h/x.tgz": True}}),
             ("extra_config", {"extra_config": {"a": 1}}),
+            ("protocol", {"protocol": "grpc+verbs"}),
+            ("forward_addresses", {"forward_addresses": {"/job:worker/task:0": ("h", 1)}}),
             ("gpu_vendor", {"gpu_vendor": "amd", "jobs": gpus}),
             ("gpu_vendor", {"gpu_vendor": "nvidia", "jobs": gpus, "master": "m:5050"}),
         ):
@@ -60,7 +62,8 @@ class Refusals(unittest.TestCase):
         gpus = [Job("worker", 1, gpus=1)]
         for given in (
             {},
-            {"force_pull_image": False, "fetcher": {}, "extra_config": {}},
+            {"force_pull_image": False, "fetcher": {}, "extra_config": {}, "forward_addresses": {}},
+            {"protocol": "grpc"},
             {"gpu_vendor": "amd"},
             {"gpu_vendor": "nvidia", "jobs": gpus},
             {"gpu_vendor": "nvidia", "jobs": gpus, "master": "m:5050", "containerizer_type": "MESOS"},
@@ -68,9 +71,39 @@ class Refusals(unittest.TestCase):
             with self.subTest(given=given):
                 refuse(**given)
 
-    def test_a_start_above_0_is_refused(self):
-        with self.assertRaisesRegex(UnsupportedError, "start: job worker begins at 2"):
-            _spec.build("x", [Job("worker", 4, start=2)], None, None, None)
+    def test_a_program_of_a_job_is_refused_and_none_is_none(self):
+        self.assertEqual(_spec.job_list({"name": "ps", "num": 1, "cmd": None}), [Job("ps", 1)])
+        with self.assertRaisesRegex(UnsupportedError, "^cmd: job ps: .*scheduler run"):
+            _spec.job_list({"name": "ps", "num": 1, "cmd": "python train.py"})
+
+
+class Indexes(unittest.TestCase):
+    def test_jobs_of_one_name_are_one_job(self):
+        for given, want in (
+            ([Job("ps", 1), Job("worker", 2), Job("ps", 3, start=1)], [Job("ps", 3), Job("worker", 2)]),
+            ([Job("worker", 1), Job("worker", 2)], [Job("worker", 3)]),
+            ([Job("worker", 2, start=0), Job("worker", 2, start=2)], [Job("worker", 2)]),
+            ([Job("worker", 2), Job("worker", 1, start=5)], [Job("worker", 2)]),
+            ([Job("worker", 2, start=2)], [Job("worker", 0)]),
+            ([Job("worker", 0, cpus=4), Job("worker", 2, cpus=8)], [Job("worker", 2, cpus=8)]),
+            ([Job("worker", 2, cpus=8), Job("worker", 0, cpus=4)], [Job("worker", 2, cpus=8)]),
+            ([Job("ps", 0), Job("worker", 1)], [Job("ps", 0), Job("worker", 1)]),
+            ([Job("worker", -1)], [Job("worker", -1)]),
+        ):
+            with self.subTest(given=given):
+                self.assertEqual(_spec.whole_jobs(given), want)
+
+    def test_indexes_that_TensorFlow_cannot_count_are_refused(self):
+        for given, argument, words in (
+            ([Job("worker", 4, start=2)], "start", "job worker begins at 2: no job before it has that name"),
+            ([Job("ps", 2), Job("worker", 4, start=2)], "start", "no job before it has that name"),
+            ([Job("ps", 2), Job("ps", 4, start=1)], "start", "job ps begins at 1: the jobs of that name before it end with 1"),
+            ([Job("ps", 2), Job("ps", 4, start=3)], "start", "job ps begins at 3: the jobs of that name before it end with 1"),
+            ([Job("ps", 2, start=-1)], "start", "begins at -1"),
+            ([Job("worker", 1), Job("worker", 3, start=1, gpus=1)], "gpus", "job worker: all tasks of a name get the same, here 0 and 1"),
+        ):
+            with self.subTest(given=given), self.assertRaisesRegex(UnsupportedError, f"^{argument}: .*{words}"):
+                _spec.whole_jobs(given)
 
 
 class Master(unittest.TestCase):
@@ -97,6 +130,10 @@ class Master(unittest.TestCase):
     def test_the_argument_says_whether_certificates_are_checked(self):
         for argument, want in ((None, "no"), (True, "true"), (False, "false")):
             self.assertEqual(_spec.environment({"MESOS_VERIFY_SSL": "no"}, "m:5050", "", argument)["MESOS_VERIFY_SSL"], want)
+
+    def test_the_argument_says_the_role(self):
+        for argument, want in ((None, "theirs"), ("ours", "ours")):
+            self.assertEqual(_spec.environment({"MESOS_FRAMEWORK_ROLE": "theirs"}, "m:5050", "", role=argument)["MESOS_FRAMEWORK_ROLE"], want)
 
     def test_tasks_on_this_machine_find_the_python_of_the_script_first(self):
         self.assertEqual(_spec.environment({"PATH": "/bin"}, "", "/venv/bin/python"), {"PATH": "/venv/bin:/bin"})

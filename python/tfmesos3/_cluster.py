@@ -185,6 +185,10 @@ def cluster(
     verify_ssl: Optional[bool] = None,
     master: Optional[str] = None,
     name: Optional[str] = None,
+    role: Optional[str] = None,
+    quiet: bool = False,
+    protocol: Optional[str] = None,
+    forward_addresses: Optional[Mapping[str, object]] = None,
 ) -> Cluster:
     """Starts TensorFlow servers and returns their Cluster at once; its with block begins when all of them answer.
 
@@ -196,23 +200,26 @@ def cluster(
     containerizer_type: DOCKER or MESOS. The image is that of DOCKER_IMAGE.
     readiness_timeout: seconds until wait_until_ready gives up.
     loglevel: of the logger tfmesos3, which has the scheduler's lines; with DEBUG those of the tasks, too.
+    role: with Mesos; default MESOS_FRAMEWORK_ROLE.
+    quiet: show nothing of the logger tfmesos3 where the program has not set up logging.
+    protocol: grpc. forward_addresses: none.
     name: of the cluster, for `scheduler status NAME`; default: that of the script, and six digits.
 
     Raises UnsupportedError for what this version does not do.
     """
-    given = _spec.job_list(jobs)
+    given = _spec.whole_jobs(_spec.job_list(jobs))
     address = _spec.master_address(master, os.environ)
     _spec.refuse_what_is_not_done(
-        given, os.environ, address, containerizer_type, force_pull_image, fetcher, gpu_vendor, extra_config
+        given, os.environ, address, containerizer_type, force_pull_image, fetcher, gpu_vendor, extra_config, protocol, forward_addresses
     )
     spec = _spec.build(name or _invent_name(), given, volumes, env, containerizer_type)
-    _log_at(loglevel)
+    _log_at(loglevel, quiet)
     if not address:
         logger.info("no Mesos master in MESOS_MASTER or master=: running on this machine (--local)")
         if client_ip is not None:
             logger.info("client_ip=%s is not used: on one machine tasks call 127.0.0.1", client_ip)
     flags = _spec.flags(not address, client_ip, port)
-    return Cluster(spec, given, flags, _spec.environment(os.environ, address, sys.executable, verify_ssl), readiness_timeout)
+    return Cluster(spec, given, flags, _spec.environment(os.environ, address, sys.executable, verify_ssl, role), readiness_timeout)
 
 
 def _invent_name() -> str:
@@ -229,9 +236,11 @@ class _Stderr(logging.StreamHandler):  # type: ignore[type-arg]
         return not logging.getLogger().handlers and bool(super().handle(record))
 
 
-def _log_at(level: Union[int, str]) -> None:
+def _log_at(level: Union[int, str], quiet: bool) -> None:
     logger.setLevel(level)
-    if not any(isinstance(handler, _Stderr) for handler in logger.handlers):
+    for handler in [handler for handler in logger.handlers if quiet and isinstance(handler, _Stderr)]:
+        logger.removeHandler(handler)
+    if not quiet and not any(isinstance(handler, _Stderr) for handler in logger.handlers):
         handler = _Stderr()
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s: %(message)s"))
         logger.addHandler(handler)

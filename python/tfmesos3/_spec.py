@@ -13,7 +13,8 @@ class Job:
     """A number of like tasks, each a tf.distribute.Server.
 
     name: the name TensorFlow knows them by, as in /job:worker/task:0; num: how many; cpus, mem (in MiB) and gpus: what each gets.
-    start is there because tfmesos2 has it; indexes begin at 0, and so must it.
+    start: the index of the first, for a Job that goes on with another of its name; num is then where its indexes end: with start=1 and
+    num=3 it has the tasks 1 and 2. Jobs of one name without start follow each other.
     """
 
     name: str
@@ -31,7 +32,38 @@ def job_list(jobs: Jobs) -> List[Job]:
     """Returns one job or many, each given as a Job or as its arguments, as a list of Jobs."""
     if isinstance(jobs, (Job, Mapping)):
         jobs = [jobs]
-    return [job if isinstance(job, Job) else Job(**job) for job in jobs]
+    return [job if isinstance(job, Job) else _job_of(job) for job in jobs]
+
+
+def _job_of(fields: Mapping[str, Any]) -> Job:
+    given = dict(fields)
+    if given.pop("cmd", None):
+        raise UnsupportedError("cmd", f"job {given.get('name')}: this package starts servers; for programs in tasks there is `scheduler run`")
+    return Job(**given)
+
+
+def whole_jobs(jobs: List[Job]) -> List[Job]:
+    """Returns one Job for each name, with all tasks of that name: their indexes go from 0 without a gap, as TensorFlow counts addresses."""
+    whole: dict[str, Job] = {}
+    for job in jobs:
+        before = whole.get(job.name, dataclasses.replace(job, num=0, start=0))
+        start = before.num if job.start == 0 else job.start
+        num = job.num if job.start == 0 else job.num - job.start
+        if job.start < 0:
+            raise UnsupportedError("start", f"job {job.name} begins at {job.start}: indexes of tasks begin at 0")
+        if start != before.num and num > 0:
+            has = f"the jobs of that name before it end with {before.num - 1}" if before.num else "no job before it has that name"
+            raise UnsupportedError("start", f"job {job.name} begins at {job.start}: {has}, and indexes have no gaps")
+        if job.start > 0:
+            num = max(num, 0)  # where they end before they begin there are none
+        if before.num == 0 and num != 0:
+            before = dataclasses.replace(job, num=0, start=0)
+        for field in ("cpus", "mem", "gpus") if num > 0 else ():
+            one, other = getattr(before, field), getattr(job, field)
+            if one != other:
+                raise UnsupportedError(field, f"job {job.name}: all tasks of a name get the same, here {one} and {other}; use two names")
+        whole[job.name] = dataclasses.replace(before, num=before.num + num)
+    return list(whole.values())
 
 
 def build(
@@ -54,8 +86,6 @@ def build(
 
 
 def _job(job: Job) -> dict[str, Any]:
-    if job.start != 0:
-        raise UnsupportedError("start", f"job {job.name} begins at {job.start}: indexes of tasks begin at 0")
     return {"name": job.name, "num": job.num, "cpus": _number(job.cpus), "mem": _number(job.mem), "gpus": _number(job.gpus)}
 
 
@@ -78,6 +108,8 @@ def refuse_what_is_not_done(
     fetcher: Optional[Mapping[str, object]],
     gpu_vendor: Optional[str],
     extra_config: Optional[Mapping[str, object]],
+    protocol: Optional[str] = None,
+    forward_addresses: Optional[Mapping[str, object]] = None,
 ) -> None:
     """Raises UnsupportedError for the first argument whose effect in tfmesos2 this version does not have."""
     docker = (containerizer_type or environ.get("TFMESOS_CONTAINERIZER") or "DOCKER") == "DOCKER"
@@ -87,6 +119,10 @@ def refuse_what_is_not_done(
         raise UnsupportedError("fetcher", "this version fetches no files for tasks; put them into the image or on a shared volume")
     if extra_config:
         raise UnsupportedError("extra_config", "it had no effect in tfmesos2, and has none here; leave it out")
+    if protocol not in (None, "grpc"):
+        raise UnsupportedError("protocol", f"{protocol}: TensorFlow's servers here speak grpc")
+    if forward_addresses:
+        raise UnsupportedError("forward_addresses", "what tasks write is logged by the logger tfmesos3; loglevel='DEBUG' shows it")
     if gpu_vendor is not None and any(job.gpus for job in jobs):
         if gpu_vendor != "nvidia":
             raise UnsupportedError("gpu_vendor", f"{gpu_vendor}: this version gives tasks devices of nvidia alone")
@@ -116,9 +152,11 @@ def flags(local: bool, client_ip: Optional[str], port: Optional[int]) -> List[st
     return given
 
 
-def environment(environ: Mapping[str, str], master: str, python: str, verify_ssl: Optional[bool] = None) -> dict[str, str]:
+def environment(environ: Mapping[str, str], master: str, python: str, verify_ssl: Optional[bool] = None, role: Optional[str] = None) -> dict[str, str]:
     """Returns the environ of the scheduler: ours, with the master said once, and for tasks on this machine our Python first."""
     env = {key: value for key, value in environ.items() if key not in ("MESOS_MASTER", "TFMESOS_LOCAL", "TFMESOS_CLUSTER_FILE")}
+    if role is not None:
+        env["MESOS_FRAMEWORK_ROLE"] = role
     if master:
         env["MESOS_MASTER"] = master
         if verify_ssl is not None:
