@@ -61,7 +61,7 @@ type run struct {
 	exited chan struct{}
 }
 
-// start runs a spec with these arguments beside it.
+// start runs a spec with these arguments beside it; without a master, on this machine.
 func start(t *testing.T, master, spec string, args ...string) *run {
 	t.Helper()
 	home := t.TempDir()
@@ -71,7 +71,11 @@ func start(t *testing.T, master, spec string, args ...string) *run {
 	}
 	r := &run{T: t, name: "p-" + strings.ToLower(rand.Text()[:10]), exited: make(chan struct{}), stderr: transcript{more: make(chan struct{})}}
 	r.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_STATE_HOME=" + home}
-	r.cmd = exec.Command(filepath.Join(bin, "scheduler"), slices.Concat([]string{"run", "--master", master, "--name", r.name, "--grace", "5s"}, args, []string{path})...)
+	where := []string{"--master", master}
+	if master == "" {
+		where = []string{"--local"}
+	}
+	r.cmd = exec.Command(filepath.Join(bin, "scheduler"), slices.Concat([]string{"run", "--name", r.name, "--grace", "5s"}, where, args, []string{path})...)
 	r.cmd.Env, r.cmd.Dir, r.cmd.Stderr = r.env, root, &r.stderr
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := r.cmd.Start(); err != nil {

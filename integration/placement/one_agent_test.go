@@ -46,6 +46,9 @@ func TestTasksRunOnlyWhereTheConstraintsAllow(t *testing.T) {
 		{`[]`, "rack:109,ids:4", "1 ids is not 4"},
 	} {
 		r := start(t, rig.Master(), strings.Replace(spec, "%s", ", constraints: "+c.constraints, 1), "--attributes", c.attributes)
+		if c.attributes != "" {
+			r.awaits(regexp.QuoteMeta("only agents with MESOS_ATTRIBUTES=" + c.attributes + " get tasks"))
+		}
 		if c.refused == "" {
 			r.ends(0)
 			continue
@@ -54,6 +57,22 @@ func TestTasksRunOnlyWhereTheConstraintsAllow(t *testing.T) {
 			t.Errorf("%s, %s: the run ends with %q, want it to say %q", c.constraints, c.attributes, last, c.refused)
 		}
 	}
+}
+
+func TestASpecWithConstraintsRunsOnOneMachine(t *testing.T) {
+	r := start(t, "", "constraints: [rack == r1]\njobs: [{name: worker, num: 2, command: 'true', constraints: [hostname unique]}]", "--attributes", "what is this")
+	r.awaits("constraints do not count on one machine")
+	r.ends(0)
+}
+
+func TestTwoThatNeedMoreThanHalfRunOneAfterTheOther(t *testing.T) {
+	rig := agent(t, "cpus:10;mem:4096", "")
+	first := start(t, rig.Master(), "jobs: [{name: worker, num: 3, cpus: 2, mem: 32, command: sleep 1000}]")
+	first.awaits("all 3 tasks ready")
+	second := start(t, rig.Master(), "jobs: [{name: worker, num: 3, cpus: 2, mem: 32, command: 'true'}]")
+	second.awaits("waits: 1 offer: 1 with room, but not for all tasks at once")
+	first.stop()
+	second.ends(0)
 }
 
 func TestAWaitingTaskSaysWhyInStatusAndRedis(t *testing.T) {
