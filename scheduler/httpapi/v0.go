@@ -12,7 +12,8 @@ import (
 )
 
 // v0Status says "ok" only when the job can be read: tfmesos2's sidecar reads it once, right after the first "ok", and dies
-// of an empty cluster_def. A side task is no part of that cluster, and may be over long before the others begin.
+// of an empty cluster_def. A side task is no part of that cluster, and may be over long before the others begin. A task that has
+// finished has run: with success: all it may have done so before the peer's sidecar, every 10 s, asks for the first time.
 func (s *Server) v0Status(_ context.Context, r *request) error {
 	c, _ := s.source.Snapshot()
 	if c.ClusterDef == nil {
@@ -24,7 +25,7 @@ func (s *Server) v0Status(_ context.Context, r *request) error {
 		if job := c.Spec.Job(t.Name.JobName); job != nil && job.Side {
 			continue
 		}
-		if t.State != cluster.TaskStateRunning {
+		if t.State != cluster.TaskStateRunning && t.State != cluster.TaskStateFinished {
 			r.SetStatusCode(fasthttp.StatusNoContent)
 			return nil
 		}

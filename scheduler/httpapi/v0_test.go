@@ -132,6 +132,9 @@ func TestStatusOfV0WaitsForClusterDefAndForEachTask(t *testing.T) {
 		{"all run and there is no cluster_def", func(*cluster.Cluster) {}, 204},
 		{"cluster_def is there and one is staging", func(c *cluster.Cluster) { complete(c); c.Task(worker1).State = cluster.TaskStateStaging }, 204},
 		{"all run and cluster_def is there", complete, 200},
+		{"one has finished before a late ps asks", func(c *cluster.Cluster) { complete(c); c.Task(worker1).State = cluster.TaskStateFinished }, 200},
+		{"one has finished and there is no cluster_def", func(c *cluster.Cluster) { c.Task(worker1).State = cluster.TaskStateFinished }, 204},
+		{"one has failed", func(c *cluster.Cluster) { complete(c); c.Task(worker1).State = cluster.TaskStateFailed }, 204},
 		{"a side task has ended", func(c *cluster.Cluster) {
 			complete(c)
 			c.Spec.Jobs = append(c.Spec.Jobs, cluster.Job{Name: "fetch", Num: 1, Side: true})
