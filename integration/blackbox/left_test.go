@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 )
 
@@ -94,4 +97,61 @@ func (r *run) theProcess(task, program string) process {
 	}
 	r.t.Fatalf("task %s has no process of %s; there are %v", task, program, r.processes())
 	return process{}
+}
+
+// inARow is how many runs there are one after another: more on this machine, where each takes a tenth of a second.
+const inARow, inARowOnMesos = 20, 5
+
+// TestRunsOneAfterAnotherLeaveNothing has two rows of runs side by side on this machine, so that they could meet, and looks for
+// what they have left beside processes: files in the home, which has the state, and in the folder for temporary ones.
+func TestRunsOneAfterAnotherLeaveNothing(t *testing.T) {
+	t.Parallel()
+	t.Run("local", func(t *testing.T) {
+		home, temporary := t.TempDir(), t.TempDir()
+		p := local()
+		p.extra = []string{"TMPDIR=" + temporary}
+		names := []string{freshName(), freshName()}
+		t.Run("rows", func(t *testing.T) {
+			for _, name := range names {
+				t.Run(name, func(t *testing.T) { t.Parallel(); p.runsInARow(t, name, home, inARow) })
+			}
+		})
+		for _, left := range slices.Concat(undocumented(t, home, names), undocumented(t, temporary, nil)) {
+			t.Errorf("left: %s", left)
+		}
+	})
+	t.Run("mesos", func(t *testing.T) {
+		t.Parallel()
+		onMesos(t, os.Getenv("PATH")).runsInARow(t, freshName(), t.TempDir(), inARowOnMesos)
+	})
+}
+
+// runsInARow wants each to print its own lines alone, and to leave nothing before the next begins.
+func (p place) runsInARow(t *testing.T, name, home string, runs int) {
+	t.Helper()
+	for i := range runs {
+		r := p.startNamed(t, name, home, "--worker", "2", "--", "echo", fmt.Sprint(name, " ", i))
+		r.ends(0, "finished")
+		own := len(r.stdout.matches(fmt.Sprint(`^worker:[01] \| `, name, " ", i, "$")))
+		if printed, _, _ := r.stdout.lines(); own != 2 || len(printed) != 2 {
+			t.Errorf("run %d printed\n%s", i, r.stdout.tail(9))
+		}
+	}
+}
+
+// undocumented returns the files and folders in a folder that docs/configuration.md does not have for ended runs of these names.
+func undocumented(t *testing.T, folder string, names []string) (files []string) {
+	t.Helper()
+	documented := regexp.MustCompile(`^state(/tfmesos(/(` + strings.Join(names, "|") + `)(/final\.json|/lock|/sandboxes(/[^/]+\.worker-[01]\.1(/stdout|/stderr)?)?)?)?)?$`)
+	err := filepath.WalkDir(folder, func(path string, _ os.DirEntry, err error) error {
+		relative, _ := filepath.Rel(folder, path)
+		if relative != "." && (names == nil || !documented.MatchString(relative)) {
+			files = append(files, relative)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }

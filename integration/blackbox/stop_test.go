@@ -123,18 +123,6 @@ func TestAKilledSchedulerLeavesNoLocalServer(t *testing.T) {
 	r.leavesNothing()
 }
 
-func TestRunsOneAfterAnotherLeaveNothing(t *testing.T) {
-	everywhere(t, func(t *testing.T, p place) {
-		for i := range 5 {
-			r := p.start(t, "--worker", "2", "--", "echo", fmt.Sprint("run ", i))
-			r.ends(0, "finished")
-			if len(r.stdout.matches(fmt.Sprint(`^worker:[01] \| run `, i, "$"))) != 2 {
-				t.Errorf("run %d printed\n%s", i, r.stdout.tail(9))
-			}
-		}
-	})
-}
-
 func TestALocalNameBelongsToTheRunThatHasIt(t *testing.T) {
 	t.Parallel()
 	r := local().start(t, pair("sleep 1000")...)
