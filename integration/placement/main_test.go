@@ -55,6 +55,7 @@ func (tr *transcript) said() (text string, more <-chan struct{}) {
 type run struct {
 	*testing.T
 	name   string
+	spec   string // its file
 	env    []string
 	cmd    *exec.Cmd
 	stderr transcript
@@ -69,7 +70,7 @@ func start(t *testing.T, master, spec string, args ...string) *run {
 	if err := os.WriteFile(path, []byte(spec), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := &run{T: t, name: "p-" + strings.ToLower(rand.Text()[:10]), exited: make(chan struct{}), stderr: transcript{more: make(chan struct{})}}
+	r := &run{T: t, spec: path, name: "p-" + strings.ToLower(rand.Text()[:10]), exited: make(chan struct{}), stderr: transcript{more: make(chan struct{})}}
 	r.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_STATE_HOME=" + home}
 	where := []string{"--master", master}
 	if master == "" {

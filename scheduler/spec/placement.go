@@ -39,6 +39,7 @@ func (r *reader) attributes(flags group) []offer.Constraint {
 	}
 	all, err := offer.Attributes(v.text)
 	if err != nil {
+		v.path += ", MESOS_ATTRIBUTES" // which may have been set for an agent
 		r.wrong(v, err.Error())
 	}
 	return all
