@@ -23,7 +23,8 @@
 //	TFMESOS_TF_IMPORT        lean: import only what that server needs, if possible; full: all of TensorFlow [lean]
 //	TFMESOS2_VERIFY_SSL      check the certificate of an https URL [true]
 //	TFMESOS2_REQUEST_TIMEOUT seconds for one request [30]
-//	TFMESOS2_CLIENT_USERNAME, TFMESOS2_CLIENT_PASSWORD   the credentials of a sidecar with arguments; none: it sends none
+//	TFMESOS2_CLIENT_USERNAME user of the credentials of a sidecar with arguments; without both it sends none
+//	TFMESOS2_CLIENT_PASSWORD password of those; never shown, not passed on
 //
 // The program's environment is the sidecar's without its credentials and settings, and with
 //

@@ -157,7 +157,7 @@ func TestTheWheelIsAllThatAScriptNeedsBesideTensorFlow(t *testing.T) {
 	t.Run("what tfmesos documents", v.runsWhatTFMesosDocuments)
 	t.Run("jobs in parts and jobs of nothing", func(t *testing.T) {
 		stdout := v.printsTheSum(t, "", "jobs.py")
-		for _, want := range []string{"jobs: {'ps': 2, 'worker': 3}\n",
+		for _, want := range []string{"jobs: {'ps': 2, 'worker': 3}\n", "cpus: ps:0=1.0 ps:1=0.5 worker:0=1.0 worker:1=1.0 worker:2=1.0\n",
 			"targets: /job:ps/task:0 /job:ps/task:1 /job:worker/task:0 /job:worker/task:1 /job:worker/task:2\n"} {
 			if !strings.Contains(stdout, want) {
 				t.Errorf("printed %q, want %q", stdout, want)

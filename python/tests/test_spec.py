@@ -78,9 +78,11 @@ class Refusals(unittest.TestCase):
 
 
 class Indexes(unittest.TestCase):
-    def test_jobs_of_one_name_are_one_job(self):
+    def test_jobs_of_one_name_are_parts_of_one_job(self):
         for given, want in (
             ([Job("ps", 1), Job("worker", 2), Job("ps", 3, start=1)], [Job("ps", 3), Job("worker", 2)]),
+            ([Job("worker", 1), Job("worker", 3, gpus=1, start=1)], [Job("worker", 1), Job("worker", 3, gpus=1, start=1)]),
+            ([Job("worker", 1), Job("worker", 2, cpus=2), Job("worker", 1)], [Job("worker", 1), Job("worker", 3, cpus=2, start=1), Job("worker", 4, start=3)]),
             ([Job("worker", 1), Job("worker", 2)], [Job("worker", 3)]),
             ([Job("worker", 2, start=0), Job("worker", 2, start=2)], [Job("worker", 2)]),
             ([Job("worker", 2), Job("worker", 1, start=5)], [Job("worker", 2)]),
@@ -91,19 +93,22 @@ class Indexes(unittest.TestCase):
             ([Job("worker", -1)], [Job("worker", -1)]),
         ):
             with self.subTest(given=given):
-                self.assertEqual(_spec.whole_jobs(given), want)
+                self.assertEqual(_spec.parts(given), want)
+
+    def test_a_part_tells_the_scheduler_where_it_begins_and_how_many_it_has(self):
+        jobs = _spec.build("x", _spec.parts([Job("worker", 1), Job("worker", 3, gpus=1, start=1)]), None, None, None)["jobs"]
+        self.assertEqual([(job["num"], job.get("start"), job["gpus"]) for job in jobs], [(1, None, 0), (2, 1, 1)])
 
     def test_indexes_that_TensorFlow_cannot_count_are_refused(self):
-        for given, argument, words in (
-            ([Job("worker", 4, start=2)], "start", "job worker begins at 2: no job before it has that name"),
-            ([Job("ps", 2), Job("worker", 4, start=2)], "start", "no job before it has that name"),
-            ([Job("ps", 2), Job("ps", 4, start=1)], "start", "job ps begins at 1: the jobs of that name before it end with 1"),
-            ([Job("ps", 2), Job("ps", 4, start=3)], "start", "job ps begins at 3: the jobs of that name before it end with 1"),
-            ([Job("ps", 2, start=-1)], "start", "begins at -1"),
-            ([Job("worker", 1), Job("worker", 3, start=1, gpus=1)], "gpus", "job worker: all tasks of a name get the same, here 0 and 1"),
+        for given, words in (
+            ([Job("worker", 4, start=2)], "job worker begins at 2: no job before it has that name"),
+            ([Job("ps", 2), Job("worker", 4, start=2)], "no job before it has that name"),
+            ([Job("ps", 2), Job("ps", 4, start=1)], "job ps begins at 1: the jobs of that name before it end with 1"),
+            ([Job("ps", 2), Job("ps", 4, start=3)], "job ps begins at 3: the jobs of that name before it end with 1"),
+            ([Job("ps", 2, start=-1)], "begins at -1"),
         ):
-            with self.subTest(given=given), self.assertRaisesRegex(UnsupportedError, f"^{argument}: .*{words}"):
-                _spec.whole_jobs(given)
+            with self.subTest(given=given), self.assertRaisesRegex(UnsupportedError, f"^start: .*{words}"):
+                _spec.parts(given)
 
 
 class Master(unittest.TestCase):

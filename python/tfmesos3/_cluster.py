@@ -90,10 +90,9 @@ class Cluster:
     def get_tasks(self) -> Tasks:
         """All tasks as the scheduler knows them now; empty while it does not answer yet."""
         tasks = Tasks()
-        jobs = {job.name: job for job in self._jobs}
         for status in self._status().get("tasks", []):
             name, _, index = status["task"].partition(":")
-            job = jobs.get(name) or Job(name, 0)
+            job = next((job for job in self._jobs if job.name == name and job.start <= int(index) < job.num), Job(name, 0))
             addr, _, port = status.get("address", "").rpartition(":")
             task_id = status.get("task_id") or status["task"]
             tasks[task_id] = Task(
@@ -207,7 +206,7 @@ def cluster(
 
     Raises UnsupportedError for what this version does not do.
     """
-    given = _spec.whole_jobs(_spec.job_list(jobs))
+    given = _spec.parts(_spec.job_list(jobs))
     address = _spec.master_address(master, os.environ)
     _spec.refuse_what_is_not_done(
         given, os.environ, address, containerizer_type, force_pull_image, fetcher, gpu_vendor, extra_config, protocol, forward_addresses

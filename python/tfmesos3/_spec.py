@@ -42,28 +42,28 @@ def _job_of(fields: Mapping[str, Any]) -> Job:
     return Job(**given)
 
 
-def whole_jobs(jobs: List[Job]) -> List[Job]:
-    """Returns one Job for each name, with all tasks of that name: their indexes go from 0 without a gap, as TensorFlow counts addresses."""
-    whole: dict[str, Job] = {}
+def parts(jobs: List[Job]) -> List[Job]:
+    """Returns the jobs with those of one name behind each other, each with its start and with num where it ends; what is alike is one.
+
+    Raises UnsupportedError where the indexes of a name do not go from 0 without a gap, as TensorFlow counts addresses.
+    """
+    named: dict[str, List[Job]] = {}
     for job in jobs:
-        before = whole.get(job.name, dataclasses.replace(job, num=0, start=0))
-        start = before.num if job.start == 0 else job.start
-        num = job.num if job.start == 0 else job.num - job.start
+        before = named.setdefault(job.name, [])
+        end = before[-1].num if before else 0
+        part = job if job.start else dataclasses.replace(job, start=end, num=end + job.num)
         if job.start < 0:
             raise UnsupportedError("start", f"job {job.name} begins at {job.start}: indexes of tasks begin at 0")
-        if start != before.num and num > 0:
-            has = f"the jobs of that name before it end with {before.num - 1}" if before.num else "no job before it has that name"
+        if job.start and part.num <= part.start:  # where indexes end before they begin there are none
+            part = dataclasses.replace(part, start=end, num=end)
+        if part.start != end:
+            has = f"the jobs of that name before it end with {end - 1}" if end else "no job before it has that name"
             raise UnsupportedError("start", f"job {job.name} begins at {job.start}: {has}, and indexes have no gaps")
-        if job.start > 0:
-            num = max(num, 0)  # where they end before they begin there are none
-        if before.num == 0 and num != 0:
-            before = dataclasses.replace(job, num=0, start=0)
-        for field in ("cpus", "mem", "gpus") if num > 0 else ():
-            one, other = getattr(before, field), getattr(job, field)
-            if one != other:
-                raise UnsupportedError(field, f"job {job.name}: all tasks of a name get the same, here {one} and {other}; use two names")
-        whole[job.name] = dataclasses.replace(before, num=before.num + num)
-    return list(whole.values())
+        if before and (before[-1].num == before[-1].start or part == dataclasses.replace(before[-1], start=end, num=part.num)):
+            part = dataclasses.replace(part, start=before.pop().start)
+        if not before or part.num != part.start:
+            before.append(part)
+    return [part for before in named.values() for part in before]
 
 
 def build(
@@ -86,7 +86,9 @@ def build(
 
 
 def _job(job: Job) -> dict[str, Any]:
-    return {"name": job.name, "num": job.num, "cpus": _number(job.cpus), "mem": _number(job.mem), "gpus": _number(job.gpus)}
+    start = {"start": job.start} if job.start else {}
+    resources = {"cpus": _number(job.cpus), "mem": _number(job.mem), "gpus": _number(job.gpus)}
+    return {"name": job.name, "num": job.num - job.start, **start, **resources}
 
 
 def _number(value: float) -> float:

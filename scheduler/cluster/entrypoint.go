@@ -29,7 +29,7 @@ func (d *decider) startProbes() {
 	}
 	for i := range d.Tasks {
 		t := &d.Tasks[i]
-		if len(d.Spec.Job(t.Name.JobName).Entrypoint) > 0 && t.Phase == TaskRegistered && !slices.Contains(d.Probing, t.TaskID) {
+		if len(d.Spec.Job(t.Name).Entrypoint) > 0 && t.Phase == TaskRegistered && !slices.Contains(d.Probing, t.TaskID) {
 			d.Probing = append(d.Probing, t.TaskID)
 			d.work.Probes = append(d.work.Probes, Probe{TaskID: t.TaskID, Address: t.PeerAddress()})
 		}

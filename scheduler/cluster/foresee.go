@@ -38,7 +38,7 @@ func Foresee(spec *Spec, agents []offer.Agent) Foresight {
 	gang := offer.Gang{Constraints: spec.Constraints}
 	gpus := false
 	for _, name := range spec.TaskNames() {
-		ask := askOf(spec.Job(name.JobName), name)
+		ask := askOf(spec.Job(name), name)
 		gang.Asks = append(gang.Asks, ask)
 		gpus = gpus || ask.Resources.GPUs > 0
 	}

@@ -95,7 +95,7 @@ func (d *decider) plainOffers() []offer.Offer {
 func (d *decider) gang(waiting []*Task) offer.Gang {
 	gang := offer.Gang{Constraints: d.Spec.Constraints}
 	for _, t := range waiting {
-		gang.Asks = append(gang.Asks, askOf(d.Spec.Job(t.Name.JobName), t.Name))
+		gang.Asks = append(gang.Asks, askOf(d.Spec.Job(t.Name), t.Name))
 	}
 	for i := range d.Tasks {
 		t := &d.Tasks[i]
@@ -127,7 +127,7 @@ func (d *decider) accept(a offer.Accept) {
 func (d *decider) launch(placed offer.Placed, a offer.Accept) Launch {
 	name := placed.Task
 	t := d.Task(name)
-	job := d.Spec.Job(name.JobName)
+	job := d.Spec.Job(name)
 	*t = Task{Name: name, Phase: t.Phase, PhaseAt: t.PhaseAt, Launch: t.Launch + 1, ExitCode: -1, State: TaskStateStaging,
 		AgentID: a.AgentID, Hostname: a.Hostname, Address: a.Address, GPUs: int(job.Resources.GPUs / 1000), Grouped: grouped(a.Values), LaunchedAt: d.now}
 	if t.Address == "" {

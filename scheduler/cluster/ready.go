@@ -7,9 +7,9 @@ import (
 	"tfmesos/shared/tf"
 )
 
-func (d *decider) hasCommand(t *Task) bool { return len(d.Spec.Job(t.Name.JobName).Command) > 0 }
+func (d *decider) hasCommand(t *Task) bool { return len(d.Spec.Job(t.Name).Command) > 0 }
 
-func (d *decider) isSide(t *Task) bool { return d.Spec.Job(t.Name.JobName).Side }
+func (d *decider) isSide(t *Task) bool { return d.Spec.Job(t.Name).Side }
 
 // known reports whether the task's address can be given to its peers: Mesos has said that it runs, and where.
 func (d *decider) known(t *Task) bool {

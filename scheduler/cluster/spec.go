@@ -35,12 +35,14 @@ type Spec struct {
 	Dir string `json:"dir,omitempty"`
 }
 
-// Job is a number of equal tasks.
+// Job is a number of equal tasks: all of a TensorFlow job, or a part of one. Parts stand one behind the other.
 type Job struct {
 	// Name is the job name in TensorFlow; see Spec validation for what it may be.
 	Name string `json:"name"`
 	// Num is how many tasks it has. 0 leaves the job out of cluster_def.
 	Num int `json:"num"`
+	// Start is the index of its first task: 0, or where the part of the same name before it ends.
+	Start int `json:"start,omitempty"`
 	// Resources of each task.
 	Resources offer.Resources `json:"resources"`
 	// Command is the argv of the user's program; nil: the task is a tf.distribute.Server (server mode). A command that
@@ -96,14 +98,15 @@ type Deadlines struct {
 // DefaultDeadlines suit real life: images of several GB and busy clusters, but nothing for ever except the run itself.
 var DefaultDeadlines = Deadlines{Resources: 15 * time.Minute, Staging: 15 * time.Minute, Registration: 5 * time.Minute, Serving: 5 * time.Minute, Ending: 10 * time.Second}
 
-// Job returns the job of that name, or nil.
-func (s *Spec) Job(name string) *Job {
+// Job returns the job of the task, or that part of it which has its index; nil if there is none of the name.
+func (s *Spec) Job(task tf.TaskName) *Job {
+	var found *Job
 	for i := range s.Jobs {
-		if s.Jobs[i].Name == name {
-			return &s.Jobs[i]
+		if job := &s.Jobs[i]; job.Name == task.JobName && (found == nil || task.TaskIndex >= job.Start) {
+			found = job
 		}
 	}
-	return nil
+	return found
 }
 
 // TaskNames returns the name of every task in task order: jobs as the spec has them, each by index.
@@ -111,7 +114,7 @@ func (s *Spec) TaskNames() []tf.TaskName {
 	var names []tf.TaskName
 	for _, job := range s.Jobs {
 		for i := range job.Num {
-			names = append(names, tf.TaskName{JobName: job.Name, TaskIndex: i})
+			names = append(names, tf.TaskName{JobName: job.Name, TaskIndex: job.Start + i})
 		}
 	}
 	return names

@@ -274,7 +274,7 @@ func (s *story) environment(t *testing.T, td *datadriven.TestData) string {
 		t.Fatal(err)
 	}
 	d := &decider{Cluster: s.c.Clone(), now: s.now}
-	launch := d.describe(s.c.Task(name), s.c.Spec.Job(name.JobName), "TOKEN")
+	launch := d.describe(s.c.Task(name), s.c.Spec.Job(name), "TOKEN")
 	lines := []string{strings.Join(launch.Argv, " ")}
 	for _, v := range launch.Env {
 		lines = append(lines, v.Name+"="+v.Value)

@@ -22,7 +22,7 @@ func (s *Server) v0Status(_ context.Context, r *request) error {
 	}
 	for i := range c.Tasks {
 		t := &c.Tasks[i]
-		if job := c.Spec.Job(t.Name.JobName); job != nil && job.Side {
+		if job := c.Spec.Job(t.Name); job != nil && job.Side {
 			continue
 		}
 		if t.State != cluster.TaskStateRunning && t.State != cluster.TaskStateFinished {
@@ -44,7 +44,7 @@ func (s *Server) v0Job(_ context.Context, r *request) error {
 	if err != nil {
 		return err
 	}
-	job := c.Spec.Job(task.Name.JobName)
+	job := c.Spec.Job(task.Name)
 	if job == nil {
 		return fmt.Errorf("task %s has no job in the spec", task.Name)
 	}

@@ -20,7 +20,7 @@ func (r *reader) check(g group, jobs []job) {
 	for i, j := range jobs {
 		r.checkName(j, programs)
 		r.checkTwice(j, jobs[:i])
-		if (j.Name == tf.Chief || j.Name == tf.Evaluator) && j.Num > 1 {
+		if (j.Name == tf.Chief || j.Name == tf.Evaluator) && j.Num > 0 && j.Start+j.Num > 1 {
 			r.wrongIn(j.group, j.num, fmt.Sprintf("want at most one %s: TensorFlow takes no more", j.Name))
 		}
 		if tasks += j.Num; tasks > maxTasks {
@@ -52,18 +52,35 @@ func (r *reader) checkName(j job, programs bool) {
 	}
 }
 
-// checkTwice refuses a name that a job before has, in this or another case.
+// checkTwice refuses a name that a job before has, in this or another case, unless it is the next part of that job.
 func (r *reader) checkTwice(j job, before []job) {
+	if len(before) > 0 && j.Name != "" && j.Start > 0 && before[len(before)-1].Name == j.Name {
+		r.checkPart(j, before[len(before)-1])
+		return
+	}
 	for _, other := range before {
 		if j.Name == "" || !strings.EqualFold(j.Name, other.Name) {
 			continue
 		}
-		rule := fmt.Sprintf("want each job once, %s is %s too", other.path, other.Name)
+		rule := fmt.Sprintf("want each job once, %s is %s too (its next part would come right behind it, with a start)", other.path, other.Name)
 		if j.Name != other.Name {
 			rule = fmt.Sprintf("want names that differ in more than upper and lower case, %s is %s", other.path, other.Name)
 		}
 		r.wrongIn(j.group, "name", rule)
 		return
+	}
+	if j.Start > 0 {
+		r.wrongIn(j.group, "start", "want 0 where the entry before is no part of the same job: TensorFlow counts its tasks from 0")
+	}
+}
+
+// checkPart refuses what is no continuation of the part before.
+func (r *reader) checkPart(j, before job) {
+	if end := before.Start + before.Num; j.Start != end {
+		r.wrongIn(j.group, "start", fmt.Sprintf("want %d, where %s ends: the indexes of a job have no gaps", end, before.path))
+	}
+	if j.Side != before.Side {
+		r.wrongIn(j.group, "side", fmt.Sprintf("want it as %s has it, which is a part of the same job", before.path))
 	}
 }
 

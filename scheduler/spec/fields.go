@@ -11,7 +11,7 @@ import (
 var (
 	inheritedFields = []string{"command", "image", "env", "volumes", "workdir", "user", "placement"}
 	clusterFields   = append([]string{"name", "role", "containerizer", "driver", "success", "deadlines", "constraints", "jobs"}, inheritedFields...)
-	jobFields       = append([]string{"name", "num", "cpus", "mem", "gpus", "side", "entrypoint", "constraints"}, inheritedFields...)
+	jobFields       = append([]string{"name", "num", "start", "cpus", "mem", "gpus", "side", "entrypoint", "constraints"}, inheritedFields...)
 	deadlineFields  = []string{"run", "resources", "staging", "registration", "serving", "ending"}
 )
 

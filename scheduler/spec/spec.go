@@ -126,6 +126,7 @@ func (r *reader) job(g group, shared cluster.Job) job {
 	}
 	read(r, g, "name", &j.Name, jobName)
 	read(r, g, "num", &j.Num, count)
+	read(r, g, "start", &j.Start, count)
 	read(r, g, "side", &j.Side, truth)
 	read(r, g, "image", &j.Image, orNone(image))
 	r.resources(g, "", &j.Resources)

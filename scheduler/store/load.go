@@ -112,8 +112,8 @@ func (s snapshot) head(name string) (*cluster.Cluster, error) {
 		return nil, &CorruptError{SpecKey(name), "name", "is " + quote(c.Spec.Name)}
 	}
 	for _, job := range c.Spec.Jobs {
-		if job.Name == "" || job.Num < 0 || job.Num > maxTasks {
-			return nil, &CorruptError{SpecKey(name), "jobs", "has a job without a name or with an impossible num"}
+		if job.Name == "" || job.Num < 0 || job.Num > maxTasks || job.Start < 0 || job.Start > maxTasks {
+			return nil, &CorruptError{SpecKey(name), "jobs", "has a job without a name or with an impossible num or start"}
 		}
 	}
 	return c, nil
