@@ -125,7 +125,7 @@ func (d *decider) subscribed(ev Subscribed) {
 		d.Framework.RegisteredAt = d.now
 	}
 	d.Framework.DisconnectedAt = time.Time{}
-	d.Connected, d.Offers = true, nil
+	d.Connected, d.Offers, d.Seen = true, nil, nil
 	d.Suppress, d.Filtered, d.ReviveAt, d.Watches = false, false, time.Time{}, 0 // the master has forgotten both
 	d.watch()
 	d.note(Note{Kind: "subscribed", Text: text})
@@ -140,7 +140,7 @@ func (d *decider) disconnected(ev Disconnected) {
 	case ev.Why != d.AwayWhy:
 		d.note(Note{Kind: "disconnected", Text: "the master is still out of reach: " + ev.Why, Bad: true})
 	}
-	d.Connected, d.Offers, d.AwayWhy = false, nil, ev.Why
+	d.Connected, d.Offers, d.AwayWhy, d.Told = false, nil, ev.Why, ""
 }
 
 // liveIDs returns the task_ids of live launches that the filter, if any, lets pass.

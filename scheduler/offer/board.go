@@ -13,6 +13,7 @@ type board struct {
 	places []place
 	// allowed has for each job, by its name, whether its tasks may be at each place, constraints that count left out.
 	allowed map[string][]bool
+	choice  map[string]int // how many of these have room for one of them
 	tallies []tally
 	unmet   []tf.TaskName
 }
@@ -37,7 +38,7 @@ type tally struct {
 }
 
 func newBoard(offers []Offer, gang Gang) *board {
-	b := &board{gang: gang, places: group(offers), allowed: map[string][]bool{}}
+	b := &board{gang: gang, places: group(offers), allowed: map[string][]bool{}, choice: map[string]int{}}
 	b.tallies = tallies(gang, b.places)
 	for i := range b.places {
 		p := &b.places[i]
@@ -56,6 +57,9 @@ func newBoard(offers []Offer, gang Gang) *board {
 		allowed := make([]bool, len(b.places))
 		for i := range b.places {
 			allowed[i] = !slices.ContainsFunc(slices.Concat(gang.Constraints, ask.Constraints), func(c Constraint) bool { return c.refuses(b.places[i].offer) != "" })
+			if allowed[i] && b.places[i].whole.Contains(ask.Resources) {
+				b.choice[ask.Task.JobName]++
+			}
 		}
 		b.allowed[ask.Task.JobName] = allowed
 	}
@@ -135,17 +139,7 @@ func byCPUs(b *board, x, y Ask) int {
 }
 
 func byChoice(b *board, x, y Ask) int {
-	return cmp.Or(cmp.Compare(b.choice(x), b.choice(y)), byMem(b, x, y))
-}
-
-// choice is the number of places at which a task may be.
-func (b *board) choice(ask Ask) (n int) {
-	for _, allowed := range b.allowed[ask.Task.JobName] {
-		if allowed {
-			n++
-		}
-	}
-	return n
+	return cmp.Or(cmp.Compare(b.choice[x.Task.JobName], b.choice[y.Task.JobName]), byMem(b, x, y))
 }
 
 // place puts each ask somewhere, if it can.

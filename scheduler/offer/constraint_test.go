@@ -135,6 +135,21 @@ func TestConstraintsAreReadAndWritten(t *testing.T) {
 	}
 }
 
+func TestWhatIsReadIsWrittenSoThatItIsReadAgain(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.SampledFrom([]string{"rack", "a.b-c/d", ""}).Draw(t, "attribute") + rapid.SampledFrom([]string{" == ", " like ", "\tunlike  ", " max_per ", " unique"}).Draw(t, "operator") +
+			rapid.OneOf(rapid.String(), rapid.StringMatching(`[0-9]{1,6}`), rapid.StringMatching(`[a-z\[\]().*|: {},]{0,9}`)).Draw(t, "value")
+		c, err := ParseConstraint(text)
+		if err != nil {
+			return
+		}
+		if back, err := ParseConstraint(c.String()); err != nil || !back.Equal(c) || back.most != c.most {
+			t.Fatalf("%q is written as %q, and that is read as %q (%v)", text, c, back, err)
+		}
+		c.refuses(&Offer{Attributes: []Attribute{{Name: "rack", Values: []string{text}, Ranges: []Range{{1, 2}}}}}) // without a panic
+	})
+}
+
 func TestOffersThatWereNotThereAtOneTimeAreNotTakenForFull(t *testing.T) {
 	unique, err := ParseConstraint("hostname unique")
 	if err != nil {
