@@ -18,7 +18,7 @@ TENSORFLOW_PYTHON := $(or $(TFMESOS_TEST_PYTHON),$(CURDIR)/.venv/bin/python)
 DIST ?= dist
 
 # Debian packages of the tests, beside what a Go programmer has.
-PACKAGES = redis-server zookeeper $(filter-out $(if $(shell command -v dockerd),docker.io),$(shell grep -v '^\#' integration/mesos/packages.txt))
+PACKAGES = redis-server $(filter-out $(if $(shell command -v dockerd),docker.io),$(shell grep -v '^\#' integration/mesos/packages.txt))
 
 .PHONY: help
 help: ## says what there is
@@ -55,8 +55,9 @@ check: ## what CI runs: format, vet, staticcheck, go.mod, all tests with the rac
 	after=$$(git status --porcelain); [ "$$before" = "$$after" ] || { echo "make check: the tests changed the tree:"; diff <(echo "$$before") <(echo "$$after"); exit 1; }
 
 .PHONY: mesos
-mesos: packages ## starts a real Mesos master and agent on this machine, until Ctrl-C
-	@go build -buildvcs=false -o bin/rig ./integration/mesos/cmd/rig && exec bin/rig
+mesos: packages ## starts a real Mesos on this machine, until Ctrl-C (MASTERS=3 AGENTS=2 DOCKER=1; RIG=-help has the rest)
+	@go build -buildvcs=false -o bin/rig ./integration/mesos/cmd/rig && \
+	exec bin/rig $(if $(MASTERS),-masters $(MASTERS)) $(if $(AGENTS),-agents $(AGENTS)) $(if $(filter-out 0 no,$(DOCKER)),-docker) $(RIG)
 
 .PHONY: bench
 bench: build venv ## measures how fast clusters start

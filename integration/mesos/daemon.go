@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,10 +20,14 @@ import (
 // stopWithin is how long a daemon may take to end after a signal before it is killed.
 const stopWithin = 5 * time.Second
 
-// daemon is one mesosd: a master or an agent. It can be started again after it ended, with the same port and work
+// localIP is where all but some agents listen.
+const localIP = "127.0.0.1"
+
+// daemon is one mesosd (a master or an agent), a ZooKeeper or a Docker daemon. It can be started again after it ended, with the same port and work
 // directory. Its methods are not for several goroutines at once.
 type daemon struct {
-	name string // for messages and files: "master", "agent"
+	name string // for messages and files: "master", "agent-1"
+	ip   string
 	port int
 	argv []string
 	env  []string
@@ -34,7 +39,7 @@ type daemon struct {
 	ended chan struct{} // closed when the running process has ended; nil before the first start
 }
 
-func (d *daemon) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(d.port)) }
+func (d *daemon) address() string { return net.JoinHostPort(d.ip, strconv.Itoa(d.port)) }
 
 // running says whether the daemon's process is there.
 func (d *daemon) running() bool {
@@ -100,23 +105,30 @@ func (d *daemon) stop(signal syscall.Signal) error {
 	return fmt.Errorf("stop %s: process %d does not end", d.name, d.pid)
 }
 
-// logTail returns the last lines of the daemon's log, each indented.
+// logTail returns the last lines of the daemon's log, each indented. What the rig itself has asked for does not count.
 func (d *daemon) logTail(lines int) string {
-	content, err := os.ReadFile(d.log)
-	if err != nil {
-		return "    (no log: " + err.Error() + ")"
-	}
-	all := strings.Split(strings.TrimSpace(string(content)), "\n")
+	all := slices.DeleteFunc(strings.Split(strings.TrimSpace(d.logText()), "\n"), func(line string) bool {
+		return strings.Contains(line, "/master/state") || strings.Contains(line, "/metrics/snapshot")
+	})
 	return "    " + strings.Join(all[max(0, len(all)-lines):], "\n    ")
 }
 
-// freePort returns a port nobody listens on. It lies below the range that outgoing connections get theirs from, and below
+// logText returns the daemon's log, or why there is none.
+func (d *daemon) logText() string {
+	content, err := os.ReadFile(d.log)
+	if err != nil {
+		return "(no log: " + err.Error() + ")"
+	}
+	return string(content)
+}
+
+// freePort returns a port of the IP nobody listens on. It lies below the range that outgoing connections get theirs from, and below
 // the ports agents offer, so that it is still free when a daemon is started on it again.
-func freePort() (int, error) {
+func freePort(ip string) (int, error) {
 	const first, count, attempts = 15000, 15000, 100
 	for range attempts {
 		port := first + rand.IntN(count)
-		listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		listener, err := net.Listen("tcp", net.JoinHostPort(ip, strconv.Itoa(port)))
 		if err == nil {
 			return port, listener.Close()
 		}

@@ -1,5 +1,5 @@
-// Package mesosrig runs a real Apache Mesos 1.11.0 on this machine, for tests and for trying things out: one master and
-// one agent on 127.0.0.1, without building Mesos.
+// Package mesosrig runs a real Apache Mesos 1.11.0 on this machine, for tests and for trying things out, without building
+// Mesos: one master and one agent on 127.0.0.1, or several masters with ZooKeeper, several agents, and Docker.
 //
 // In a test:
 //

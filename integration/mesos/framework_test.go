@@ -23,6 +23,8 @@ type framework struct {
 	stream  string // Mesos-Stream-Id
 	offers  chan offered
 	updates chan update
+	// rescinded are the ids of offers that are no more.
+	rescinded chan string
 }
 
 type value struct {
@@ -48,7 +50,7 @@ type object map[string]any
 func subscribe(t *testing.T, master string) *framework {
 	t.Helper()
 	f := &framework{t: t, url: "http://" + master + "/api/v1/scheduler",
-		offers: make(chan offered, 100), updates: make(chan update, 100)}
+		offers: make(chan offered, 100), updates: make(chan update, 100), rescinded: make(chan string, 100)}
 	response := f.post(object{"type": "SUBSCRIBE", "subscribe": object{"framework_info": object{
 		"user": "root", "name": "rig-test", "roles": []string{"test"}, "checkpoint": true, "failover_timeout": 60,
 		"capabilities": []object{{"type": "MULTI_ROLE"}, {"type": "PARTITION_AWARE"}, {"type": "TASK_KILLING_STATE"}},
@@ -82,8 +84,11 @@ func (f *framework) read(body io.ReadCloser, subscribed chan<- string) {
 			Subscribed struct {
 				FrameworkID value `json:"framework_id"`
 			} `json:"subscribed"`
-			Offers struct{ Offers []offered } `json:"offers"`
-			Update struct{ Status update }    `json:"update"`
+			Offers  struct{ Offers []offered } `json:"offers"`
+			Update  struct{ Status update }    `json:"update"`
+			Rescind struct {
+				OfferID value `json:"offer_id"`
+			} `json:"rescind"`
 		}
 		if json.Unmarshal(record, &event) != nil {
 			return
@@ -93,6 +98,9 @@ func (f *framework) read(body io.ReadCloser, subscribed chan<- string) {
 		}
 		for _, o := range event.Offers.Offers {
 			f.offers <- o
+		}
+		if id := event.Rescind.OfferID.Value; id != "" {
+			f.rescinded <- id
 		}
 		if event.Update.Status.State != "" {
 			f.updates <- event.Update.Status

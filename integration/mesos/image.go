@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // imageVersion is to be raised when what makeImage does changes.
@@ -69,6 +70,7 @@ func (d *Docker) hasImage(ctx context.Context) bool {
 // makeImage makes the smallest Debian with python3, works in the empty directory dir, and moves the archive to target, which
 // is there whole or not at all.
 func makeImage(ctx context.Context, dir, target string) error {
+	defer func() { _ = unmountBelow(dir) }() // of a debootstrap that was stopped
 	root, archive := filepath.Join(dir, "root"), filepath.Join(dir, "image.tar")
 	tar := []string{"tar", "-C", root, "--one-file-system", "-cf", archive}
 	for _, useless := range []string{"var/cache/apt/*.bin", "var/cache/apt/archives/*.deb", "var/lib/apt/lists/*", "usr/share/doc/*", "usr/share/locale/*", "usr/share/man/*"} {
@@ -79,6 +81,8 @@ func makeImage(ctx context.Context, dir, target string) error {
 		append(tar, "."),
 	} {
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // debootstrap has children
 		if output, err := cmd.CombinedOutput(); err != nil {
 			text := strings.Split(strings.TrimSpace(string(output)), "\n")
 			return fmt.Errorf("make Docker image: %s: %w: %s", strings.Join(argv, " "), err, strings.Join(text[max(0, len(text)-tailLines):], "\n"))

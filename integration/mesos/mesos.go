@@ -1,20 +1,25 @@
 package mesosrig
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
 
 const (
-	// readyWithin is how long master and agent may take from their start until the agent is registered.
-	readyWithin = 30 * time.Second
+	// readyWithin is how long masters and agents may take from their start until the agents are registered.
+	readyWithin = 60 * time.Second
 	// downWithin is how long the end of all may take.
 	downWithin = 15 * time.Second
 	// lookEvery is the pause between two looks at the master's state.
@@ -23,19 +28,23 @@ const (
 	tailLines = 25
 )
 
-// Mesos is a running master with its agent. Its methods are not for several goroutines at once, State and Processes
-// excepted.
+// Mesos is a running master with its agent, or several of them. Its methods are not for several goroutines at once, State and
+// Processes excepted.
 type Mesos struct {
-	cfg    Config
-	build  build
-	dir    string // all work directories and logs
-	master *daemon
-	docker *Docker   // nil without the Docker containerizer
-	agents []*daemon // today one; each names its own directory, so that there can be more
+	cfg       Config
+	build     build
+	dir       string  // all work directories and logs
+	docker    *Docker // nil without the Docker containerizer
+	zooKeeper *daemon // nil without election
+	masters   []*daemon
+	agents    []*daemon
 }
 
-// Up sets the rig up if need be, starts a master and an agent, and returns when the agent is registered. Down ends them.
+// Up sets the rig up if need be, starts what the Config says, and returns when all agents are registered. Down ends them.
 func Up(ctx context.Context, cfg Config) (*Mesos, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
 	b, err := setup(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -65,57 +74,121 @@ func (m *Mesos) up(ctx context.Context) error {
 	if err := m.describe(); err != nil {
 		return err
 	}
-	for _, d := range m.daemons() {
+	if m.zooKeeper != nil {
+		if err := m.StartZooKeeper(ctx); err != nil {
+			return err
+		}
+	}
+	for _, d := range slices.Concat(m.masters, m.agents) {
 		if err := d.start(); err != nil {
 			return err
 		}
 	}
-	return m.awaitReady(ctx)
+	return m.awaitWhole(ctx)
 }
 
 // describe chooses ports and says how each daemon is started.
 func (m *Mesos) describe() error {
-	masterPort, err := portOr(m.cfg.MasterPort)
-	if err != nil {
-		return err
+	if m.cfg.Masters > 0 {
+		if err := m.describeZooKeeper(); err != nil {
+			return err
+		}
 	}
-	agentPort, err := portOr(m.cfg.AgentPort)
-	if err != nil {
-		return err
+	for i := range max(1, m.cfg.Masters) {
+		if err := m.describeMaster(i); err != nil {
+			return err
+		}
 	}
-	m.master = m.newDaemon("master", masterPort, []string{"master", m.workDir("master")},
-		flagEnv(map[string]string{"hostname": "localhost"}, m.cfg.MasterFlags))
-	m.agents = []*daemon{m.newDaemon("agent", agentPort,
-		[]string{"agent", m.workDir("agent"), "127.0.0.1", strconv.Itoa(masterPort)},
-		append(flagEnv(m.agentFlags("agent"), m.cfg.AgentFlags), m.cfg.AgentEnv...))}
+	for i, agent := range m.cfg.agents() {
+		if err := m.describeAgent(i, agent); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-func portOr(wanted int) (int, error) {
-	if wanted != 0 {
-		return wanted, nil
+func (m *Mesos) describeMaster(i int) error {
+	d, err := m.newDaemon("master", i, localIP, m.cfg.MasterPort)
+	if err != nil {
+		return err
 	}
-	return freePort()
+	flags := map[string]string{"hostname": "localhost"}
+	d.argv = []string{m.build.mesosd(), "master", m.workDir(d.name)}
+	if m.zooKeeper != nil {
+		d.argv = append(d.argv, "zk", m.zooKeeper.address(), strconv.Itoa(m.cfg.Masters/2+1))
+	}
+	if len(m.cfg.Credentials) > 0 {
+		path, err := m.writeCredentials()
+		if err != nil {
+			return err
+		}
+		maps.Copy(flags, map[string]string{"authenticate_http_frameworks": "true", "http_framework_authenticators": "basic", "credentials": path})
+	}
+	d.env = append(d.env, flagEnv(flags, m.cfg.MasterFlags)...)
+	m.masters = append(m.masters, d)
+	return nil
+}
+
+// writeCredentials writes them as Mesos reads them, and returns the path.
+func (m *Mesos) writeCredentials() (string, error) {
+	type credential struct {
+		Principal string `json:"principal"`
+		Secret    string `json:"secret"`
+	}
+	var all []credential
+	for _, principal := range slices.Sorted(maps.Keys(m.cfg.Credentials)) {
+		all = append(all, credential{principal, m.cfg.Credentials[principal]})
+	}
+	content, err := json.Marshal(map[string]any{"credentials": all})
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(m.dir, "credentials.json")
+	return path, os.WriteFile(path, content, 0o600)
+}
+
+func (m *Mesos) describeAgent(i int, agent AgentConfig) error {
+	d, err := m.newDaemon("agent", i, agent.ip(), m.cfg.AgentPort)
+	if err != nil {
+		return err
+	}
+	d.argv = []string{m.build.mesosd(), "agent", m.workDir(d.name)}
+	if m.zooKeeper != nil {
+		d.argv = append(d.argv, "zk", m.zooKeeper.address())
+	} else {
+		d.argv = append(d.argv, localIP, strconv.Itoa(m.masters[0].port))
+	}
+	d.env = append(d.env, flagEnv(m.agentFlags(d.name, agent), m.cfg.AgentFlags, agent.Flags)...)
+	d.env = append(d.env, m.cfg.AgentEnv...)
+	m.agents = append(m.agents, d)
+	return nil
 }
 
 func (m *Mesos) workDir(name string) string { return filepath.Join(m.dir, name) }
 
-func (m *Mesos) newDaemon(name string, port int, args, env []string) *daemon {
-	base := append(baseEnv(), "LIBPROCESS_IP=127.0.0.1", "LIBPROCESS_PORT="+strconv.Itoa(port))
-	return &daemon{
-		name: name, port: port, log: m.workDir(name) + ".log",
-		argv: append([]string{m.build.mesosd()}, args...),
-		env:  append(base, env...),
+// newDaemon is the i-th of its kind, the first of which may have a port that is wanted. The caller gives it its argv.
+func (m *Mesos) newDaemon(kind string, i int, ip string, wanted int) (*daemon, error) {
+	name, port := kind, wanted
+	if i > 0 {
+		name, port = kind+"-"+strconv.Itoa(i), 0
 	}
+	if port == 0 {
+		var err error
+		if port, err = freePort(ip); err != nil {
+			return nil, err
+		}
+	}
+	env := append(baseEnv(), "LIBPROCESS_IP="+ip, "LIBPROCESS_PORT="+strconv.Itoa(port))
+	return &daemon{name: name, ip: ip, port: port, log: m.workDir(name) + ".log", env: env}, nil
 }
 
 // agentFlags are the flags an agent of the rig needs; the others are Mesos' own defaults.
-func (m *Mesos) agentFlags(name string) map[string]string {
+func (m *Mesos) agentFlags(name string, agent AgentConfig) map[string]string {
 	flags := map[string]string{
-		"hostname":     "localhost",
+		"hostname":     agent.hostname(),
 		"launcher":     "posix", // no cgroups, so that it runs anywhere
 		"launcher_dir": m.build.launcherDir(),
-		"resources":    m.cfg.Resources,
+		"resources":    cmp.Or(agent.Resources, m.cfg.Resources, DefaultResources),
 		// What would lie in directories all agents of a machine share.
 		"runtime_dir":       filepath.Join(m.dir, name+"-run"),
 		"fetcher_cache_dir": filepath.Join(m.dir, name+"-fetch"),
@@ -126,116 +199,31 @@ func (m *Mesos) agentFlags(name string) map[string]string {
 		// Only root can become another user.
 		"switch_user": strconv.FormatBool(os.Geteuid() == 0),
 	}
-	if m.cfg.Resources == "" {
-		flags["resources"] = DefaultResources
-	}
 	if m.docker != nil {
 		flags["containerizers"] = "docker,mesos"
 		flags["docker_socket"] = m.docker.socket
 		flags["docker_kill_orphans"] = "false" // they may be containers of another agent
 	}
-	if m.cfg.Attributes != "" {
-		flags["attributes"] = m.cfg.Attributes
+	if attributes := cmp.Or(agent.Attributes, m.cfg.Attributes); attributes != "" {
+		flags["attributes"] = attributes
 	}
 	return flags
 }
 
+// daemons are all, in the order of their start.
 func (m *Mesos) daemons() []*daemon {
-	if m.master == nil {
-		return nil
+	all := slices.Concat(m.masters, m.agents)
+	if m.zooKeeper != nil {
+		all = append([]*daemon{m.zooKeeper}, all...)
 	}
-	return append([]*daemon{m.master}, m.agents...)
+	return all
 }
-
-// Master returns the master's address, host:port.
-func (m *Mesos) Master() string { return m.master.address() }
-
-// Docker returns the Docker daemon of the agents, nil without WithDocker.
-func (m *Mesos) Docker() *Docker { return m.docker }
 
 // Dir returns the directory that has the work directories and logs; it is gone after Down.
 func (m *Mesos) Dir() string { return m.dir }
 
-// State asks the master.
-func (m *Mesos) State(ctx context.Context) (State, error) { return fetchState(ctx, m.Master()) }
-
-// StopMaster ends the master with the signal (SIGKILL or SIGTERM) and returns when it has ended. Tasks run on.
-func (m *Mesos) StopMaster(signal syscall.Signal) error { return m.master.stop(signal) }
-
-// StartMaster starts the stopped master on the same port and work directory, and returns when it has the agent back, if
-// that runs.
-func (m *Mesos) StartMaster(ctx context.Context) error {
-	if err := m.master.start(); err != nil {
-		return err
-	}
-	return m.awaitReady(ctx)
-}
-
-// StopAgent ends the agent with the signal (SIGKILL or SIGTERM) and returns when the master, if it runs, has noticed.
-// Executors of frameworks that checkpoint run on, with their tasks; the others end themselves.
-func (m *Mesos) StopAgent(ctx context.Context, signal syscall.Signal) error {
-	agent := m.agents[0]
-	if err := agent.stop(signal); err != nil || !m.master.running() {
-		return err
-	}
-	return m.await(ctx, "the master to notice that the agent is gone", func(s State) bool {
-		return !s.activeAgent(agent.port)
-	})
-}
-
-// StartAgent starts the stopped agent on the same port and work directory, and returns when it is registered again, if the
-// master runs. It keeps its agent id and takes surviving executors back.
-func (m *Mesos) StartAgent(ctx context.Context) error {
-	if err := m.agents[0].start(); err != nil {
-		return err
-	}
-	if !m.master.running() {
-		return nil
-	}
-	return m.awaitReady(ctx)
-}
-
-// awaitReady waits until the master answers and has all agents that run.
-func (m *Mesos) awaitReady(ctx context.Context) error {
-	return m.await(ctx, "the agent to be registered with the master", func(s State) bool {
-		for _, agent := range m.agents {
-			if agent.running() && !s.activeAgent(agent.port) {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-// await waits until the master's state is as wanted. It gives up early when master or agent has died.
-func (m *Mesos) await(ctx context.Context, what string, wanted func(State) bool) error {
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
-	defer cancel()
-	before := m.runningNow()
-	err := poll(ctx, lookEvery, func() (bool, error) {
-		for _, d := range before {
-			if !d.running() {
-				return false, fmt.Errorf("%s has ended", d.name)
-			}
-		}
-		state, err := m.State(ctx)
-		return err == nil && wanted(state), nil
-	})
-	if err != nil {
-		return fmt.Errorf("wait for %s: %w\n%s", what, err, m.Logs())
-	}
-	return nil
-}
-
-func (m *Mesos) runningNow() []*daemon {
-	var running []*daemon
-	for _, d := range m.daemons() {
-		if d.running() {
-			running = append(running, d)
-		}
-	}
-	return running
-}
+// Docker returns the Docker daemon of the agents, nil without WithDocker.
+func (m *Mesos) Docker() *Docker { return m.docker }
 
 // Logs returns the ends of all logs, for people.
 func (m *Mesos) Logs() string {
@@ -246,18 +234,35 @@ func (m *Mesos) Logs() string {
 	return text
 }
 
-// Wait returns nil when ctx ends, and an error with its log when master or agent ends before that.
+// Wait returns nil when ctx ends, and an error with all logs when one of what it runs ends before that. With an election, one of several
+// masters may end, or be ended.
 func (m *Mesos) Wait(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
+	running := m.runningNow()
+	err := poll(ctx, 10*lookEvery, func() (bool, error) { return false, m.hopeless(running) })
+	if ctx.Err() != nil {
 		return nil
-	case <-m.master.ended:
-	case <-m.agents[0].ended:
 	}
-	return fmt.Errorf("master or agent has ended\n%s", m.Logs())
+	return fmt.Errorf("%w\n%s", err, m.Logs())
 }
 
-// Down ends master, agent, executors and tasks, and removes all files. It returns an error that names what it could not
+// Summary says what runs where, in one line each, for people.
+func (m *Mesos) Summary(ctx context.Context) string {
+	leads := -1
+	if state, err := m.State(ctx); err == nil && m.zooKeeper != nil {
+		leads = m.leader(state)
+	}
+	var text strings.Builder
+	for _, d := range m.daemons() {
+		note := ""
+		if leads >= 0 && d == m.masters[leads] {
+			note = fmt.Sprintf("  leads; to see another take over: kill -9 %d", d.pid)
+		}
+		fmt.Fprintf(&text, "%-10s %-15s pid %d%s\n", d.name, d.address(), d.pid, note)
+	}
+	return text.String()
+}
+
+// Down ends masters, agents, executors and tasks, and removes all files. It returns an error that names what it could not
 // end; it may be called again.
 func (m *Mesos) Down() error {
 	ctx, cancel := context.WithTimeout(context.Background(), downWithin)

@@ -42,6 +42,21 @@ var dockerNeeds = []need{{"docker", "docker.io"}, {"dockerd", "docker.io"}}
 // imageNeeds make the base image.
 var imageNeeds = []need{{"debootstrap", "debootstrap"}, {"tar", "tar"}}
 
+// zooKeeperJar is Debian's; a class path is in it that has all else.
+const zooKeeperJar = "/usr/share/java/zookeeper.jar"
+
+// zooKeeperNeeds is the program of it; its package has the jar too.
+var zooKeeperNeeds = []need{{"java", "zookeeper"}}
+
+// checkZooKeeper returns ErrUnavailable where masters cannot elect a leader for want of something.
+func checkZooKeeper() error {
+	missing := missingPrograms(zooKeeperNeeds)
+	if !exists(zooKeeperJar) {
+		missing = append(missing, need{zooKeeperJar, "zookeeper"})
+	}
+	return missingError(missing)
+}
+
 // checkMachine returns ErrUnavailable with all that is missing: always what it takes to run, and, as far as they are still to
 // be done, to build the rig and to fetch Mesos.
 func checkMachine(ctx context.Context, build, fetch bool) error {

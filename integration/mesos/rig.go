@@ -24,6 +24,9 @@ func Start(t testing.TB, options ...Option) *Rig {
 		option(&cfg)
 	}
 	Require(t)
+	if cfg.Masters > 0 {
+		require(t, checkZooKeeper())
+	}
 	if cfg.Docker {
 		StartDocker(t) // which skips the test where there is none
 	}
@@ -45,7 +48,12 @@ func Start(t testing.TB, options ...Option) *Rig {
 // Require sets the rig up if need be. It skips the test where that is impossible, or fails it with CI=true, as Start does.
 func Require(t testing.TB) {
 	t.Helper()
-	err := Setup(t.Context(), Config{Logf: t.Logf})
+	require(t, Setup(t.Context(), Config{Logf: t.Logf}))
+}
+
+// require skips or fails the test for this error.
+func require(t testing.TB, err error) {
+	t.Helper()
 	if errors.Is(err, ErrUnavailable) && os.Getenv("CI") != "true" {
 		t.Skipf("SKIPPED, no real Mesos: %v", err)
 	}
@@ -79,13 +87,22 @@ func StartDocker(t testing.TB) *Docker {
 	return d
 }
 
-// Master returns the master's address, host:port.
+// Master returns the address of the first master, host:port. Any master does: those that do not lead redirect to the one that does.
 func (r *Rig) Master() string { return r.Mesos.Master() }
+
+// Masters returns the addresses of all masters.
+func (r *Rig) Masters() []string { return r.Mesos.Masters() }
+
+// Agents returns the addresses of all agents.
+func (r *Rig) Agents() []string { return r.Mesos.Agents() }
+
+// ZK returns the URL of the election, like zk://127.0.0.1:2181/mesos; empty without one.
+func (r *Rig) ZK() string { return r.Mesos.ZK() }
 
 // Docker returns the Docker daemon of the agents, nil without WithDocker.
 func (r *Rig) Docker() *Docker { return r.Mesos.Docker() }
 
-// State returns the master's state.
+// State returns the state of the master that leads.
 func (r *Rig) State(t testing.TB) State {
 	t.Helper()
 	state, err := r.Mesos.State(t.Context())
@@ -93,28 +110,97 @@ func (r *Rig) State(t testing.TB) State {
 	return state
 }
 
-// StopMaster ends the master with SIGKILL or SIGTERM. Tasks run on.
+// AwaitState waits until the state of the master that leads is as wanted, and returns it.
+func (r *Rig) AwaitState(t testing.TB, what string, wanted func(State) bool) State {
+	t.Helper()
+	state, err := r.Mesos.AwaitState(t.Context(), what, wanted)
+	must(t, err)
+	return state
+}
+
+// AwaitTask waits until the master that leads has the task, of any framework, in this state, also one that has ended; id may be its name.
+func (r *Rig) AwaitTask(t testing.TB, id, state string) Task {
+	t.Helper()
+	var found Task
+	r.AwaitState(t, "task "+id+" to be "+state, func(s State) (ok bool) {
+		found, ok = s.task(id, state)
+		return ok
+	})
+	return found
+}
+
+// AwaitLeader waits until a master leads and returns which.
+func (r *Rig) AwaitLeader(t testing.TB) int {
+	t.Helper()
+	leader, err := r.Mesos.AwaitLeader(t.Context())
+	must(t, err)
+	return leader
+}
+
+// AwaitAgents waits until a master leads and has all agents that run.
+func (r *Rig) AwaitAgents(t testing.TB) {
+	t.Helper()
+	must(t, r.Mesos.AwaitAgents(t.Context()))
+}
+
+// StopMaster ends the first master with SIGKILL or SIGTERM. Tasks run on.
 func (r *Rig) StopMaster(t testing.TB, signal syscall.Signal) {
 	t.Helper()
-	must(t, r.Mesos.StopMaster(signal))
+	r.StopMasterAt(t, 0, signal)
 }
 
-// StartMaster starts the stopped master again, same port and work directory, and waits until it has the agent back.
+// StopMasterAt is StopMaster for master i.
+func (r *Rig) StopMasterAt(t testing.TB, i int, signal syscall.Signal) {
+	t.Helper()
+	must(t, r.Mesos.StopMaster(i, signal))
+}
+
+// StartMaster starts the stopped first master again, same port and work directory, and waits until a master leads that has all agents.
 func (r *Rig) StartMaster(t testing.TB) {
 	t.Helper()
-	must(t, r.Mesos.StartMaster(t.Context()))
+	r.StartMasterAt(t, 0)
 }
 
-// StopAgent ends the agent with SIGKILL or SIGTERM and waits until the master has noticed.
+// StartMasterAt is StartMaster for master i.
+func (r *Rig) StartMasterAt(t testing.TB, i int) {
+	t.Helper()
+	must(t, r.Mesos.StartMaster(t.Context(), i))
+}
+
+// StopAgent ends the first agent with SIGKILL or SIGTERM and waits until the master has noticed.
 func (r *Rig) StopAgent(t testing.TB, signal syscall.Signal) {
 	t.Helper()
-	must(t, r.Mesos.StopAgent(t.Context(), signal))
+	r.StopAgentAt(t, 0, signal)
 }
 
-// StartAgent starts the stopped agent again, same port and work directory, and waits until it is registered.
+// StopAgentAt is StopAgent for agent i.
+func (r *Rig) StopAgentAt(t testing.TB, i int, signal syscall.Signal) {
+	t.Helper()
+	must(t, r.Mesos.StopAgent(t.Context(), i, signal))
+}
+
+// StartAgent starts the stopped first agent again, same port and work directory, and waits until it is registered.
 func (r *Rig) StartAgent(t testing.TB) {
 	t.Helper()
-	must(t, r.Mesos.StartAgent(t.Context()))
+	r.StartAgentAt(t, 0)
+}
+
+// StartAgentAt is StartAgent for agent i.
+func (r *Rig) StartAgentAt(t testing.TB, i int) {
+	t.Helper()
+	must(t, r.Mesos.StartAgent(t.Context(), i))
+}
+
+// StopZooKeeper ends ZooKeeper with SIGKILL or SIGTERM. The master that leads ends itself once it has lost its session.
+func (r *Rig) StopZooKeeper(t testing.TB, signal syscall.Signal) {
+	t.Helper()
+	must(t, r.Mesos.StopZooKeeper(signal))
+}
+
+// StartZooKeeper starts the stopped ZooKeeper again, same port and data, and waits until it listens.
+func (r *Rig) StartZooKeeper(t testing.TB) {
+	t.Helper()
+	must(t, r.Mesos.StartZooKeeper(t.Context()))
 }
 
 // Executors returns the executors that run, which is one for each task.

@@ -54,7 +54,7 @@ func TestNothingIsLeftAfterDown(t *testing.T) {
 	f.await("stubborn", "TASK_RUNNING")
 	eventually(t, "three processes of the task", func() bool { return len(rig.Tasks(t)) == 3 })
 
-	pids := []int{rig.Mesos.master.pid, rig.Mesos.agents[0].pid}
+	pids := []int{rig.Mesos.masters[0].pid, rig.Mesos.agents[0].pid}
 	for _, p := range append(rig.Tasks(t), rig.Executors(t)...) {
 		pids = append(pids, p.PID)
 	}

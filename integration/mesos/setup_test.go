@@ -29,7 +29,7 @@ func TestPackagesFileHasAllThatIsNeeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	listed := strings.Fields(string(content))
-	for _, n := range slices.Concat(runNeeds, buildNeeds, dockerNeeds, imageNeeds) {
+	for _, n := range slices.Concat(runNeeds, buildNeeds, dockerNeeds, imageNeeds, zooKeeperNeeds) {
 		if n.name != "go" && n.name != "tar" && !slices.Contains(listed, n.debian) { // whoever runs this has Go, seldom from Debian; each Debian has tar
 			t.Errorf("%s (for %s) is not in packages.txt", n.debian, n.name)
 		}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -71,6 +73,8 @@ type Agent struct {
 	Resources  Resources      `json:"resources"`
 	Used       Resources      `json:"used_resources"`
 	Offered    Resources      `json:"offered_resources"`
+	// Reserved are those of Resources that are for one role alone, by role.
+	Reserved map[string]Resources `json:"reserved_resources"`
 }
 
 // Resources are those of a task or an agent. Memory and disk are in MiB, Ports like "[31000-32000]".
@@ -92,34 +96,57 @@ func (s State) Framework(nameOrID string) (Framework, bool) {
 	return Framework{}, false
 }
 
-// activeAgent says whether the agent on this port is registered and active.
-func (s State) activeAgent(port int) bool {
+// task returns the task of this id or name that is in the state.
+func (s State) task(idOrName, state string) (Task, bool) {
+	for _, f := range slices.Concat(s.Frameworks, s.CompletedFrameworks) {
+		for _, task := range slices.Concat(f.Tasks, f.CompletedTasks, f.Unreachable) {
+			if (task.ID == idOrName || task.Name == idOrName) && task.State == state {
+				return task, true
+			}
+		}
+	}
+	return Task{}, false
+}
+
+// activeAgent says whether the agent at this address is registered and active.
+func (s State) activeAgent(address string) bool {
 	for _, agent := range s.Agents {
-		if agent.Port == port && agent.Active {
+		if agent.Active && strings.HasSuffix(agent.PID, "@"+address) {
 			return true
 		}
 	}
 	return false
 }
 
-// fetchState asks the master at address (host:port). The connection is not kept, so that nothing of it outlives a test.
-func fetchState(ctx context.Context, address string) (State, error) {
+// fetchState asks the master at address (host:port).
+func fetchState(ctx context.Context, address string) (state State, err error) {
+	err = get(ctx, address, "/master/state", &state)
+	return state, err
+}
+
+// hasRegistry says whether the master's replica of the registry is as that of the others.
+func hasRegistry(ctx context.Context, address string) bool {
+	metrics := map[string]float64{}
+	return get(ctx, address, "/metrics/snapshot", &metrics) == nil && metrics["registrar/log/recovered"] == 1
+}
+
+// get reads JSON from a master. The connection is not kept, so that nothing of it outlives a test.
+func get(ctx context.Context, address, path string, into any) error {
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/master/state", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
 	if err != nil {
-		return State{}, err
+		return err
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return State{}, fmt.Errorf("ask master: %w", err)
+		return fmt.Errorf("ask master: %w", err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return State{}, fmt.Errorf("ask master: %s", response.Status)
+		return fmt.Errorf("ask master: %s", response.Status)
 	}
-	var state State
-	if err := json.NewDecoder(response.Body).Decode(&state); err != nil {
-		return State{}, fmt.Errorf("read master's state: %w", err)
+	if err := json.NewDecoder(response.Body).Decode(into); err != nil {
+		return fmt.Errorf("read master's %s: %w", path, err)
 	}
-	return state, nil
+	return nil
 }

@@ -1,7 +1,8 @@
 // mesosd runs a Mesos master or a Mesos agent out of the one shared library that has all of Apache Mesos 1.11.0.
 //
-//   mesosd master WORK_DIR
+//   mesosd master WORK_DIR [zk SERVERS QUORUM]
 //   mesosd agent  WORK_DIR MASTER_IP MASTER_PORT
+//   mesosd agent  WORK_DIR zk SERVERS
 //
 // The flags of mesos-master and mesos-agent are read from MESOS_* variables, address and port from LIBPROCESS_IP and
 // LIBPROCESS_PORT. The libraries are looked for in lib/ beside this program.
@@ -15,8 +16,10 @@
 //     both learn the leader from one StandaloneMasterDetector, by the call appoint(leader). The machine code at the entry
 //     of appoint is overwritten with a jump into this file before any thread runs, which puts the wanted master in place of
 //     the in-process one.
+//   - With ZooKeeper nothing is appointed. Masters and agents get Mesos' own detector, contender and replicated log of ZooKeeper
+//     where the in-process cluster builds those that stand alone: the entries of those functions jump here (electIn).
 //
-// An agent of the field learns through ZooKeeper that its master is gone, or that there is one again. Here a connection
+// An agent of the field learns through ZooKeeper that its master is gone, or that there is one again. Without ZooKeeper, a connection
 // held to the master's port plays that part (followMaster): when it breaks, nobody leads; when it can be made again, the
 // master leads.
 #include <arpa/inet.h>
@@ -158,6 +161,61 @@ int connectTo(const sockaddr_in& address) {
   }
 }
 
+// --- ZooKeeper ---
+
+// zookeeper::URL: an Option<Authentication> (NONE), servers like "127.0.0.1:2181", and a path.
+struct ZooKeeperUrl { int authentication = 1; alignas(8) char credentials[64]; std::string servers, path; };
+
+ZooKeeperUrl zk;
+int quorum;
+const int64_t kSession = 4'000'000'000;  // a Duration, in ns: how long after its death a master still leads
+
+void* contender() {
+  static Object built;
+  return built.bytes;
+}
+
+void makeDetector(void* self) {
+  using Make = void (*)(void*, const ZooKeeperUrl&, const int64_t&);
+  function<Make>("_ZN5mesos6master8detector23ZooKeeperMasterDetectorC1ERKN9zookeeper3URLERK8Duration")(self, zk, kSession);
+}
+
+void initializeContender(void*, void* masterInfo) {
+  using Make = void (*)(void*, const ZooKeeperUrl&, const int64_t&);
+  function<Make>("_ZN5mesos6master9contender24ZooKeeperMasterContenderC1ERKN9zookeeper3URLERK8Duration")(contender(), zk, kSession);
+  using Initialize = void (*)(void*, void*);
+  function<Initialize>("_ZN5mesos6master9contender24ZooKeeperMasterContender10initializeERKNS_10MasterInfoE")(contender(), masterInfo);
+}
+
+void* contend(void* result, void*) {
+  using Contend = void* (*)(void* result, void* self);
+  return function<Contend>("_ZN5mesos6master9contender24ZooKeeperMasterContender7contendEv")(result, contender());
+}
+
+// makeLog makes a replica of the masters' common registry in place of a log of one master's own.
+void makeLog(void* self, int, const std::string& path, void*, bool autoInitialize, const OptionString& metricsPrefix) {
+  struct { int state = 1; alignas(8) char value[64]; } noAuthentication;
+  using Make = void (*)(void*, int, const std::string&, const std::string&, const int64_t&, const std::string&, void*, bool, const OptionString&);
+  function<Make>("_ZN5mesos3log3LogC1EiRKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEES9_RK8DurationS9_RK6OptionIN9zookeeper14AuthenticationEEbRKSD_IS7_E")(
+      self, quorum, path, zk.servers, kSession, zk.path + "/log_replicas", &noAuthentication, autoInitialize, metricsPrefix);
+}
+
+void appointNobody(void*, OptionMaster*) {}
+
+// electIn makes this process look for the leader in ZooKeeper, and a master stand for election there. The idle master of an agent's
+// process stands nowhere.
+void electIn(const std::string& servers, bool master) {
+  zk.servers = servers;
+  zk.path = "/mesos";
+  auto redirect = [](const char* name, auto to) { jump(symbol(name), reinterpret_cast<void*>(to)); };
+  jump(reinterpret_cast<void*>(appoint), reinterpret_cast<void*>(appointNobody));
+  redirect("_ZN5mesos6master8detector24StandaloneMasterDetectorC1Ev", makeDetector);
+  if (!master) return;
+  redirect("_ZN5mesos6master9contender25StandaloneMasterContender10initializeERKNS_10MasterInfoE", initializeContender);
+  redirect("_ZN5mesos6master9contender25StandaloneMasterContender7contendEv", contend);
+  redirect("_ZN5mesos3log3LogC1EiRKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKSt3setIN7process4UPIDESt4lessISC_ESaISC_EEbRK6OptionIS7_E", makeLog);
+}
+
 // --- starting ---
 
 void initializeLibprocess() {
@@ -183,15 +241,19 @@ void launch(const std::string& workDir, int agents) {
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   const bool agent = mode == "agent" && argc == 5;
-  if (!agent && !(mode == "master" && argc == 3)) {
-    fprintf(stderr, "usage: mesosd master WORK_DIR\n       mesosd agent WORK_DIR MASTER_IP MASTER_PORT\n");
+  const bool elected = argc > 3 && std::string(argv[3]) == "zk";
+  if (!agent && !(mode == "master" && argc == (elected ? 6 : 3))) {
+    fprintf(stderr, "usage: mesosd master WORK_DIR [zk SERVERS QUORUM]\n"
+                    "       mesosd agent WORK_DIR MASTER_IP MASTER_PORT\n       mesosd agent WORK_DIR zk SERVERS\n");
     return 2;
   }
   loadMesos();
   appoint = function<Appoint>("_ZN5mesos6master8detector24StandaloneMasterDetector7appointERK6OptionINS_10MasterInfoEE");
-  if (agent) redirectTo(argv[3], atoi(argv[4]));
+  if (elected && !agent) quorum = atoi(argv[5]);
+  if (elected) electIn(argv[4], !agent);
+  if (agent && !elected) redirectTo(argv[3], atoi(argv[4]));
   initializeLibprocess();
   launch(argv[2], agent ? 1 : 0);
-  if (agent) followMaster(argv[3], atoi(argv[4]));
+  if (agent && !elected) followMaster(argv[3], atoi(argv[4]));
   for (;;) pause();
 }
