@@ -20,13 +20,14 @@ type peerScheduler struct {
 	*httptest.Server
 	initialised chan struct{}
 
+	job string // what the job is, if set
+
 	mu   sync.Mutex
 	port string
-	job  string // what the job is, if set
 }
 
-func newPeerScheduler(t *testing.T) *peerScheduler {
-	p := &peerScheduler{initialised: make(chan struct{}, 1)}
+func newPeerScheduler(t *testing.T, job string) *peerScheduler {
+	p := &peerScheduler{job: job, initialised: make(chan struct{}, 1)}
 	p.Server = httptest.NewServer(p)
 	t.Cleanup(func() { p.CloseClientConnections(); p.Close() })
 	return p
@@ -71,7 +72,7 @@ func TestASidecarWithTwoArgumentsServesUnderTFMesos2(t *testing.T) {
 		"tensorflow/python/training/__init__.py":   "",
 		"tensorflow/python/training/server_lib.py": fakeServer,
 	})
-	p := newPeerScheduler(t)
+	p := newPeerScheduler(t, "")
 	s := withArguments(t, p.URL, "PYTHONPATH="+root)
 	select {
 	case <-p.initialised:
@@ -91,7 +92,7 @@ func TestASidecarWithTwoArgumentsServesUnderTFMesos2(t *testing.T) {
 }
 
 func TestASidecarWithTwoArgumentsRunsACommand(t *testing.T) {
-	p := newPeerScheduler(t)
+	p := newPeerScheduler(t, "")
 	s := withArguments(t, p.URL, shell("env; exit 3"), "TFMESOS2_CLIENT_PASSWORD="+token, "TFMESOS2_CLIENT_USERNAME=me")
 	if code := s.exit(); code != 3 {
 		t.Errorf("exit code %d, want the program's 3", code)
@@ -129,8 +130,7 @@ func TestASidecarWithTwoArgumentsPrefersV1(t *testing.T) {
 }
 
 func TestASidecarThatTFMesos2DoesNotKnowSaysSoAndLeaves(t *testing.T) {
-	p := newPeerScheduler(t)
-	p.job = " "
+	p := newPeerScheduler(t, " ")
 	s := withArguments(t, p.URL, shell("echo started"))
 	if code := s.exit(); code != 76 || s.stdout.String() != "" || !strings.Contains(s.stderr.String(), "does not know the task_id "+peerTask) {
 		t.Errorf("exit code %d, it printed %q", code, s.stdout)

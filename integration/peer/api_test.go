@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -101,16 +102,34 @@ type ourSidecar struct {
 	ended  chan struct{}
 }
 
-// startOurSidecar starts it with the arguments that the peer's scheduler has for its own, as our image's module does.
+// module is what tfmesos2.server becomes in an image with our sidecar, as docs/moving-from-tfmesos2.md has it.
+const module = `import os, sys
+os.execvp("sidecar", ["sidecar", *sys.argv[1:]])
+`
+
+// image returns a folder with that module, for PYTHONPATH.
+func image(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join(root, "docs", "moving-from-tfmesos2.md"))
+	if err != nil || !strings.Contains(string(page), module) {
+		t.Errorf("docs/moving-from-tfmesos2.md has another module: %v", err)
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "tfmesos2"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "tfmesos2", "server.py"), []byte(module), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// startOurSidecar runs what the peer's scheduler would have Mesos run, but for the place of Python.
 func startOurSidecar(ctx context.Context, t *testing.T, p peer, task peerTask, mark string) *ourSidecar {
 	t.Helper()
-	words := strings.Fields(task.Command)
-	if len(words) != 5 || words[2] != "tfmesos2.server" {
-		t.Fatalf("tfmesos2 has another command by now: %s", task.Command)
-	}
-	s := &ourSidecar{t: t, cmd: exec.CommandContext(ctx, filepath.Join(bin, "sidecar"), words[3:]...), ended: make(chan struct{})}
+	s := &ourSidecar{t: t, cmd: exec.CommandContext(ctx, p.python, strings.Fields(task.Command)[1:]...), ended: make(chan struct{})}
 	s.cmd.Dir, s.cmd.Stderr = t.TempDir(), &s.stderr
-	s.cmd.Env = []string{"PATH=" + p.path(), "HOME=" + s.cmd.Dir, "PEER=" + mark + ".", "TFMESOS_GRACE=5s"}
+	s.cmd.Env = []string{"PATH=" + bin + ":" + p.path(), "PYTHONPATH=" + image(t), "HOME=" + s.cmd.Dir, "PEER=" + mark + ".", "TFMESOS_GRACE=5s"}
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) } // it ends what it has started
 	s.cmd.WaitDelay = 10 * time.Second
 	if err := s.cmd.Start(); err != nil {
