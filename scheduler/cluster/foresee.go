@@ -58,7 +58,7 @@ func Foresee(spec *Spec, agents []offer.Agent) Foresight {
 		}
 		refusals := offer.Explain(offers, gang, matching.Unmet)
 		for _, task := range matching.Unmet {
-			f.Short = append(f.Short, Shortage{task, refusals[task.JobName]})
+			f.Short = append(f.Short, Shortage{task, refusals[task]})
 		}
 	}
 	for _, a := range matching.Accepts {

@@ -102,7 +102,7 @@ func (d *decider) gang(waiting []*Task) offer.Gang {
 		if !t.Live() {
 			continue
 		}
-		running := offer.Running{Task: t.Name, AgentID: t.AgentID}
+		running := offer.Running{Task: t.Name, Part: d.Spec.Job(t.Name).Start, AgentID: t.AgentID}
 		if t.Grouped != "" {
 			_ = json.Unmarshal([]byte(t.Grouped), &running.Values) // ours; the store checks it
 		}
@@ -112,7 +112,7 @@ func (d *decider) gang(waiting []*Task) offer.Gang {
 }
 
 func askOf(job *Job, task tf.TaskName) offer.Ask {
-	return offer.Ask{Task: task, Resources: job.Resources, Constraints: job.Constraints, Spread: job.Placement == PlacementSpread}
+	return offer.Ask{Task: task, Part: job.Start, Resources: job.Resources, Constraints: job.Constraints, Spread: job.Placement == PlacementSpread}
 }
 
 // accept gives each task of a place its next launch.

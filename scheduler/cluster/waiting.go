@@ -43,7 +43,7 @@ func (d *decider) explainGang(waiting []*Task, gang offer.Gang, unmet []tf.TaskN
 		offers = r.Offers
 	}
 	for _, t := range waiting {
-		r := refusals[t.Name.JobName]
+		r := refusals[t.Name]
 		t.Why = r.String()
 		if !short[t.Name] {
 			r = offer.Refusals{Offers: offers}

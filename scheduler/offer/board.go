@@ -11,12 +11,22 @@ import (
 type board struct {
 	gang   Gang
 	places []place
-	// allowed has for each job, by its name, whether its tasks may be at each place, constraints that count left out.
-	allowed map[string][]bool
-	choice  map[string]int // how many of these have room for one of them
+	// allowed has for each kind of task whether it may be at each place, constraints that count left out.
+	allowed map[kind][]bool
+	choice  map[kind]int // how many of these have room for one
 	tallies []tally
 	unmet   []tf.TaskName
 }
+
+// kind is a part of a job, whose tasks ask for the same.
+type kind struct {
+	job  string
+	part int
+}
+
+func (a Ask) kind() kind { return kind{a.Task.JobName, a.Part} }
+
+func (r Running) kind() kind { return kind{r.Task.JobName, r.Part} }
 
 // place is what the offers of one agent and role leave free.
 type place struct {
@@ -32,13 +42,13 @@ type place struct {
 // tally counts the tasks at each value for one constraint.
 type tally struct {
 	Constraint
-	job    string // whose tasks count; empty: all
+	kind   kind // whose tasks count; zero: all
 	at     map[string]int
 	values []string // of each place
 }
 
 func newBoard(offers []Offer, gang Gang) *board {
-	b := &board{gang: gang, places: group(offers), allowed: map[string][]bool{}, choice: map[string]int{}}
+	b := &board{gang: gang, places: group(offers), allowed: map[kind][]bool{}, choice: map[kind]int{}}
 	b.tallies = tallies(gang, b.places)
 	for i := range b.places {
 		p := &b.places[i]
@@ -51,17 +61,17 @@ func newBoard(offers []Offer, gang Gang) *board {
 		}
 	}
 	for _, ask := range gang.Asks {
-		if b.allowed[ask.Task.JobName] != nil {
+		if b.allowed[ask.kind()] != nil {
 			continue
 		}
 		allowed := make([]bool, len(b.places))
 		for i := range b.places {
 			allowed[i] = !slices.ContainsFunc(slices.Concat(gang.Constraints, ask.Constraints), func(c Constraint) bool { return c.refuses(b.places[i].offer) != "" })
 			if allowed[i] && b.places[i].whole.Contains(ask.Resources) {
-				b.choice[ask.Task.JobName]++
+				b.choice[ask.kind()]++
 			}
 		}
-		b.allowed[ask.Task.JobName] = allowed
+		b.allowed[ask.kind()] = allowed
 	}
 	return b
 }
@@ -69,30 +79,30 @@ func newBoard(offers []Offer, gang Gang) *board {
 // tallies returns a count for each constraint that needs one, with the tasks that run.
 func tallies(gang Gang, places []place) []tally {
 	var all []tally
-	add := func(job string, constraints []Constraint) {
+	add := func(of kind, constraints []Constraint) {
 		for _, c := range constraints {
 			if !c.Counts() {
 				continue
 			}
-			t := tally{Constraint: c, job: job, at: map[string]int{}}
+			t := tally{Constraint: c, kind: of, at: map[string]int{}}
 			for _, p := range places {
 				t.values = append(t.values, p.offer.Value(c.Attribute))
 			}
 			all = append(all, t)
 		}
 	}
-	add("", gang.Constraints)
-	var jobs []string
+	add(kind{}, gang.Constraints)
+	var known []kind
 	for _, ask := range gang.Asks {
-		if len(ask.Constraints) > 0 && !slices.Contains(jobs, ask.Task.JobName) {
-			jobs = append(jobs, ask.Task.JobName)
-			add(ask.Task.JobName, ask.Constraints)
+		if len(ask.Constraints) > 0 && !slices.Contains(known, ask.kind()) {
+			known = append(known, ask.kind())
+			add(ask.kind(), ask.Constraints)
 		}
 	}
 	for i := range all {
 		t := &all[i]
 		for _, r := range gang.Running {
-			if t.about(r.Task) {
+			if t.about(r.kind()) {
 				t.at[r.Values[t.Attribute]]++
 			}
 		}
@@ -100,7 +110,7 @@ func tallies(gang Gang, places []place) []tally {
 	return all
 }
 
-func (t *tally) about(task tf.TaskName) bool { return t.job == "" || t.job == task.JobName }
+func (t *tally) about(k kind) bool { return t.kind == kind{} || t.kind == k }
 
 // full reports whether no further task may be at the place.
 func (t *tally) full(place int) bool { return t.at[t.values[place]] >= t.most }
@@ -139,22 +149,21 @@ func byCPUs(b *board, x, y Ask) int {
 }
 
 func byChoice(b *board, x, y Ask) int {
-	return cmp.Or(cmp.Compare(b.choice[x.Task.JobName], b.choice[y.Task.JobName]), byMem(b, x, y))
+	return cmp.Or(cmp.Compare(b.choice[x.kind()], b.choice[y.kind()]), byMem(b, x, y))
 }
 
 // place puts each ask somewhere, if it can.
 func (b *board) place(by order, spread bool) {
 	asks := slices.SortedStableFunc(slices.Values(b.gang.Asks), func(x, y Ask) int { return by(b, x, y) })
-	var hopeless []string // jobs: what is free only gets less
+	var hopeless []kind // what is free only gets less
 	for _, ask := range asks {
-		job := ask.Task.JobName
-		if slices.Contains(hopeless, job) {
+		if slices.Contains(hopeless, ask.kind()) {
 			b.unmet = append(b.unmet, ask.Task)
 			continue
 		}
 		at := b.best(ask, spread && ask.Spread)
 		if at < 0 {
-			hopeless = append(hopeless, job)
+			hopeless = append(hopeless, ask.kind())
 			b.unmet = append(b.unmet, ask.Task)
 			continue
 		}
@@ -162,9 +171,9 @@ func (b *board) place(by order, spread bool) {
 		p.free = p.free.Sub(ask.Resources)
 		p.tasks = append(p.tasks, ask)
 		p.load++
-		p.loads[job]++
+		p.loads[ask.Task.JobName]++
 		for i := range b.tallies {
-			if t := &b.tallies[i]; t.about(ask.Task) {
+			if t := &b.tallies[i]; t.about(ask.kind()) {
 				t.at[t.values[at]]++
 			}
 		}
@@ -184,11 +193,11 @@ func (b *board) best(ask Ask, spread bool) int {
 
 func (b *board) fits(i int, ask Ask) bool {
 	p := &b.places[i]
-	if !b.allowed[ask.Task.JobName][i] || !p.free.Contains(ask.Resources) {
+	if !b.allowed[ask.kind()][i] || !p.free.Contains(ask.Resources) {
 		return false
 	}
 	for j := range b.tallies {
-		if t := &b.tallies[j]; t.about(ask.Task) && t.full(i) {
+		if t := &b.tallies[j]; t.about(ask.kind()) && t.full(i) {
 			return false
 		}
 	}
@@ -198,7 +207,7 @@ func (b *board) fits(i int, ask Ask) bool {
 // couldHold reports whether some task of the gang could be at the place if it were the only one.
 func (b *board) couldHold(i int) bool {
 	return slices.ContainsFunc(b.gang.Asks, func(ask Ask) bool {
-		return b.allowed[ask.Task.JobName][i] && b.places[i].whole.Contains(ask.Resources)
+		return b.allowed[ask.kind()][i] && b.places[i].whole.Contains(ask.Resources)
 	})
 }
 

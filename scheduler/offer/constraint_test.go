@@ -150,6 +150,36 @@ func TestWhatIsReadIsWrittenSoThatItIsReadAgain(t *testing.T) {
 	})
 }
 
+func TestEachPartOfAJobIsPlacedByItsOwnConstraints(t *testing.T) {
+	read := func(text string) []Constraint {
+		c, err := ParseConstraint(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []Constraint{c}
+	}
+	worker := func(i, part int, gpus Milli, constraints []Constraint) Ask {
+		return Ask{Task: tf.TaskName{JobName: tf.Worker, TaskIndex: i}, Part: part, Resources: Resources{CPUs: 1000, GPUs: gpus}, Constraints: constraints}
+	}
+	rack, host := read("rack == r1"), read("hostname unique")
+	gang := Gang{Asks: []Ask{worker(0, 0, 0, host), worker(1, 1, 1000, rack), worker(2, 1, 1000, rack)}, Running: []Running{{Task: tf.TaskName{JobName: tf.Worker, TaskIndex: 3}, Part: 3, AgentID: "a2", Values: map[string]string{Hostname: "a2"}}}}
+	gpus := Offer{ID: "o1", AgentID: "a1", Hostname: "a1", Attributes: []Attribute{{Name: "rack", Values: []string{"r1"}}}, Parts: []Part{{Resources: Resources{CPUs: 2000, GPUs: 2000}}}}
+	plain := Offer{ID: "o2", AgentID: "a2", Hostname: "a2", Parts: []Part{{Resources: Resources{CPUs: 8000}}}}
+	m := Match([]Offer{gpus, plain}, gang)
+	if len(m.Accepts) != 2 || len(m.Accepts[0].Tasks) != 2 || m.Accepts[1].Tasks[0].Task.TaskIndex != 0 {
+		t.Errorf("two workers with gpus at r1 and one anywhere are placed as in %+v", m)
+	}
+	gang.Asks[1].Resources.GPUs, gang.Asks[2].Resources.GPUs = 4000, 4000
+	m = Match([]Offer{gpus, plain}, gang)
+	if len(m.Unmet) != 2 {
+		t.Errorf("%v wait, want the two that ask for 4 gpus", m.Unmet)
+	}
+	why := Explain([]Offer{gpus, plain}, gang, m.Unmet)
+	if got, want := why[m.Unmet[0]].String(), "2 offers: 1 too little gpus (largest 2 of 4), 1 rack is missing"; got != want {
+		t.Errorf("they wait for %q, want %q", got, want)
+	}
+}
+
 func TestOffersThatWereNotThereAtOneTimeAreNotTakenForFull(t *testing.T) {
 	unique, err := ParseConstraint("hostname unique")
 	if err != nil {
@@ -158,7 +188,7 @@ func TestOffersThatWereNotThereAtOneTimeAreNotTakenForFull(t *testing.T) {
 	gang := Gang{Asks: []Ask{{Task: tf.TaskName{JobName: tf.Worker}}, {Task: tf.TaskName{JobName: tf.Worker, TaskIndex: 1}}}, Constraints: []Constraint{unique}}
 	seen := []Offer{{ID: "o1", AgentID: "a1", Hostname: "a1"}, {ID: "o2", AgentID: "a2", Hostname: "a2"}}
 	m := Match(seen[:1], gang)
-	if got, want := Explain(seen, gang, m.Unmet)[tf.Worker].String(), "2 offers: 2 with room, but not for all tasks at once"; got != want {
+	if got, want := Explain(seen, gang, m.Unmet)[m.Unmet[0]].String(), "2 offers: 2 with room, but not for all tasks at once"; got != want {
 		t.Errorf("of two agents that offered one after the other it is said %q, want %q", got, want)
 	}
 }
@@ -216,7 +246,7 @@ func TestConstraintsHoldWhateverIsOffered(t *testing.T) {
 			}
 		}
 		for _, task := range m.Unmet {
-			if r := Explain(offers, gang, m.Unmet)[task.JobName]; r.Offers > 0 && len(r.Reasons) == 0 {
+			if r := Explain(offers, gang, m.Unmet)[task]; r.Offers > 0 && len(r.Reasons) == 0 {
 				t.Fatalf("%s waits, and nothing says why: %s", task, r)
 			}
 		}

@@ -47,19 +47,27 @@ func (r Refusals) Of(what string) string {
 	return fmt.Sprintf("%d %s: %s", r.Offers, plural(r.Offers, what), strings.Join(parts, ", "))
 }
 
-// Explain says for each task, by its job, whose tasks ask for the same, why none of the offers has a place for it. Constraints
+// Explain says for each of the tasks why none of the offers has a place for it. Constraints
 // come first: how big an agent is on which it may not be says nothing. They are counted with the other tasks of the gang
 // where these would go. What has room for the task by itself lacks it for the gang as a whole.
-func Explain(offers []Offer, gang Gang, tasks []tf.TaskName) map[string]Refusals {
+func Explain(offers []Offer, gang Gang, tasks []tf.TaskName) map[tf.TaskName]Refusals {
 	b := newBoard(offers, gang)
 	if b.place(byMem, false); len(b.unmet) == 0 { // all would fit, if these were there at one time
 		b = newBoard(offers, gang)
 	}
-	all := map[string]Refusals{}
+	wanted := map[tf.TaskName]bool{}
+	for _, task := range tasks {
+		wanted[task] = true
+	}
+	all, kinds := map[tf.TaskName]Refusals{}, map[kind]Refusals{}
 	for _, ask := range gang.Asks {
-		if _, known := all[ask.Task.JobName]; !known && slices.Contains(tasks, ask.Task) {
-			all[ask.Task.JobName] = b.explain(ask)
+		if !wanted[ask.Task] {
+			continue
 		}
+		if _, known := kinds[ask.kind()]; !known {
+			kinds[ask.kind()] = b.explain(ask)
+		}
+		all[ask.Task] = kinds[ask.kind()]
 	}
 	return all
 }
@@ -94,7 +102,7 @@ func (e *explainer) look(b *board, at int) {
 		}
 	}
 	for i := range b.tallies {
-		if t := &b.tallies[i]; t.about(e.ask.Task) && t.full(at) {
+		if t := &b.tallies[i]; t.about(e.ask.kind()) && t.full(at) {
 			why := fmt.Sprintf("has %d already", t.at[t.values[at]])
 			e.count(Reason{Field: t.Attribute, Short: why, Long: t.Attribute + " " + why})
 			return

@@ -19,9 +19,11 @@ type Offer struct {
 
 // Ask is what one task needs.
 type Ask struct {
-	Task      tf.TaskName
+	Task tf.TaskName
+	// Part of the job that the task is in. Tasks of one part of one job ask for the same.
+	Part      int
 	Resources Resources
-	// Constraints of the task's job: unique and max_per count the tasks of the job. All tasks of a job ask for the same.
+	// Constraints of that part: unique and max_per count its tasks.
 	Constraints []Constraint
 	// Spread: rather where few tasks of the job are, than where the least is left over.
 	Spread bool
@@ -39,6 +41,7 @@ type Gang struct {
 // Running is a task with its place.
 type Running struct {
 	Task    tf.TaskName
+	Part    int // of the job
 	AgentID string
 	// Values are what the agent has under the names that constraints count by, see Grouped.
 	Values map[string]string

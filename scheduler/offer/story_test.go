@@ -175,7 +175,7 @@ func (s *story) show(m Matching) string {
 		}
 	}
 	for _, task := range m.Unmet {
-		fmt.Fprintf(&b, "%s waits: %s\n", task, Explain(s.offers, s.gang, m.Unmet)[task.JobName])
+		fmt.Fprintf(&b, "%s waits: %s\n", task, Explain(s.offers, s.gang, m.Unmet)[task])
 	}
 	if b.Len() == 0 {
 		return "nothing\n"
