@@ -14,6 +14,7 @@ import (
 )
 
 func TestAStandbyLeadsAfterTheLeaderWasKilledAndHasItsAgentsAndTheirTasks(t *testing.T) {
+	t.Parallel()
 	rig := Start(t, WithMasters(3), WithAgent(AgentConfig{}), WithAgent(AgentConfig{IP: "127.0.0.2"}))
 	leader, before := rig.AwaitLeader(t), rig.State(t)
 	f := subscribe(t, rig.Masters()[leader])
@@ -54,6 +55,7 @@ func sameAgents(a, b State) bool {
 }
 
 func TestAMasterLeadsAgainAfterZooKeeperWasAwayAndTheLeaderEndedItself(t *testing.T) {
+	t.Parallel()
 	rig := Start(t, WithMasters(1))
 	rig.StopZooKeeper(t, syscall.SIGKILL)
 	select {
@@ -72,6 +74,7 @@ func TestAMasterLeadsAgainAfterZooKeeperWasAwayAndTheLeaderEndedItself(t *testin
 const patience = 60 * time.Second
 
 func TestAgentsAreHostsOfTheirOwnWithTheirResourcesAttributesAndRoles(t *testing.T) {
+	t.Parallel()
 	rig := Start(t,
 		WithAgent(AgentConfig{IP: "127.0.0.2", Attributes: "rack:r1", Resources: "cpus:1;mem:512"}),
 		WithAgent(AgentConfig{IP: "127.0.0.3", Hostname: "a3.lab", Attributes: "rack:r2", Resources: "cpus:2;cpus(ml):3;mem:256"}))
@@ -119,6 +122,7 @@ func TestARoleOutsideTheWhitelistIsAnError(t *testing.T) {
 }
 
 func TestACLsRefuseARoleAndAUser(t *testing.T) {
+	t.Parallel()
 	rig := Start(t, WithACLs(`{
 		"register_frameworks": [{"principals": {"type": "ANY"}, "roles": {"values": ["test"]}}, {"principals": {"type": "ANY"}, "roles": {"type": "NONE"}}],
 		"run_tasks": [{"principals": {"type": "ANY"}, "users": {"values": ["root"]}}, {"principals": {"type": "ANY"}, "users": {"type": "NONE"}}]}`))
@@ -135,6 +139,7 @@ func TestACLsRefuseARoleAndAUser(t *testing.T) {
 }
 
 func TestAnOfferThatNobodyAnswersIsRescinded(t *testing.T) {
+	t.Parallel()
 	f := subscribe(t, Start(t, WithOfferTimeout(300*time.Millisecond)).Master())
 	offer := <-f.offers
 	select {
@@ -147,13 +152,20 @@ func TestAnOfferThatNobodyAnswersIsRescinded(t *testing.T) {
 	}
 }
 
-func TestTheMasterWaitsForAgentsAsLongAsItIsTold(t *testing.T) {
-	rig := Start(t, WithAgentReregisterTimeout(15*time.Minute))
+func TestTasksAreUnreachableWhenTheirAgentDoesNotComeBackToANewMaster(t *testing.T) {
+	t.Parallel()
+	rig := Start(t, WithAgentReregisterTimeout(time.Second))
+	f := subscribe(t, rig.Master())
+	f.launch("lost", "sleep 1000")
+	f.await("lost", "TASK_RUNNING")
+	rig.StopAgent(t, syscall.SIGKILL)
 	rig.StopMaster(t, syscall.SIGKILL)
 	rig.StartMaster(t)
-	if log := rig.Mesos.masters[0].logText(); !strings.Contains(log, "allowing 15mins for agents to reregister") {
-		t.Errorf("the master does not say that it waits for 15 minutes:\n%s", rig.Mesos.Logs())
-	}
+	eventually(t, "word that the agent is unreachable", func() bool {
+		return strings.Contains(rig.Mesos.masters[0].logText(), "did not reregister within 1secs")
+	})
+	rig.StartAgent(t)
+	rig.AwaitTask(t, "lost", "TASK_RUNNING")
 }
 
 func TestWhatCannotBeStartedIsSaid(t *testing.T) {

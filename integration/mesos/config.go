@@ -81,7 +81,8 @@ func WithOfferTimeout(d time.Duration) Option {
 	return WithMasterFlag("offer_timeout", mesosDuration(d))
 }
 
-// WithAgentReregisterTimeout sets how long a new leader waits for agents of the one before; Mesos takes no less than 10 minutes.
+// WithAgentReregisterTimeout sets how long a new leader waits for agents of the one before until it calls them unreachable, and their
+// tasks too. Mesos takes no less than 10 minutes; masters of the rig take any time.
 func WithAgentReregisterTimeout(d time.Duration) Option {
 	return WithMasterFlag("agent_reregister_timeout", mesosDuration(d))
 }

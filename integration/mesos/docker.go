@@ -165,23 +165,50 @@ func startDocker(ctx context.Context) (*Docker, error) {
 	return d, nil
 }
 
-// lockSlot takes the first directory below dir whose lock is free. The kernel gives the lock back when its holder dies.
+// lockSlot takes the first directory below dir whose lock is free, and clears up in all others that killed processes have left.
 func lockSlot(dir string) (slot string, unlock func(), err error) {
 	for i := range dockerSlots {
-		slot := filepath.Join(dir, strconv.Itoa(i))
-		if err := os.MkdirAll(slot, 0o711); err != nil {
+		candidate := filepath.Join(dir, strconv.Itoa(i))
+		if slot != "" && !exists(runDir(candidate)) {
+			continue
+		}
+		free, err := tryLock(candidate)
+		switch {
+		case err != nil:
 			return "", nil, err
+		case free == nil:
+		case slot == "":
+			slot, unlock = candidate, free
+		default:
+			if formerDaemon(candidate) == 0 {
+				err = clearRunDir(candidate)
+			}
+			free()
+			if err != nil {
+				return "", nil, err
+			}
 		}
-		file, err := os.OpenFile(filepath.Join(slot, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-		if err != nil {
-			return "", nil, err
-		}
-		if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-			return slot, func() { file.Close() }, nil
-		}
-		file.Close()
 	}
-	return "", nil, fmt.Errorf("all %d Docker daemons of the rigs of this user are running (%s)", dockerSlots, dir)
+	if slot == "" {
+		err = fmt.Errorf("all %d Docker daemons of the rigs of this user are running (%s)", dockerSlots, dir)
+	}
+	return slot, unlock, err
+}
+
+// tryLock returns nil when somebody has the slot. The kernel gives the lock back when its holder dies.
+func tryLock(slot string) (unlock func(), err error) {
+	if err := os.MkdirAll(slot, 0o711); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(filepath.Join(slot, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		file.Close()
+		return nil, nil
+	}
+	return func() { file.Close() }, nil
 }
 
 // runDir is where a slot's daemon has its socket and what it knows of running containers. It is the same each time, so that the
@@ -192,22 +219,26 @@ func runDir(slot string) string { return "/run/tfmesos-docker-" + hashOf(slot)[:
 func (d *Docker) endFormer(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, dockerDownWithin)
 	defer cancel()
-	text, err := os.ReadFile(filepath.Join(runDir(d.slot), "pid"))
-	if err != nil {
-		return nil // there is none
+	pid := formerDaemon(d.slot)
+	if pid == 0 {
+		return nil
 	}
-	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
-	err = poll(ctx, 50*time.Millisecond, func() (bool, error) {
-		if !strings.Contains(commandLine(pid), d.slot+"/") {
-			return true, nil
-		}
-		_ = syscall.Kill(pid, syscall.SIGTERM)
-		return false, nil
-	})
+	_ = syscall.Kill(pid, syscall.SIGTERM) // a second one would make it forget its containers
+	err := poll(ctx, 50*time.Millisecond, func() (bool, error) { return formerDaemon(d.slot) == 0, nil })
 	if err != nil {
 		return fmt.Errorf("end the dockerd %d that an earlier process has left: %w", pid, err)
 	}
 	return nil
+}
+
+// formerDaemon is the process of the slot's daemon, 0 when it has ended.
+func formerDaemon(slot string) int {
+	text, _ := os.ReadFile(filepath.Join(runDir(slot), "pid"))
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || !strings.Contains(commandLine(pid), slot+"/") {
+		return 0
+	}
+	return pid
 }
 
 func (d *Docker) awaitAnswer(ctx context.Context) error {
@@ -239,10 +270,15 @@ func (d *Docker) down() error {
 			errs = append(errs, err)
 		}
 	}
-	errs = append(errs, d.daemon.stop(syscall.SIGTERM), unmountBelow(d.slot), unmountBelow(runDir(d.slot)),
-		os.RemoveAll(runDir(d.slot)))
+	errs = append(errs, d.daemon.stop(syscall.SIGTERM), clearRunDir(d.slot))
+	d.daemon = nil // the slot is somebody else's now
 	d.unlock()
 	return errors.Join(errs...)
+}
+
+// clearRunDir removes what a daemon that has ended leaves outside of its slot.
+func clearRunDir(slot string) error {
+	return errors.Join(unmountBelow(slot), unmountBelow(runDir(slot)), os.RemoveAll(runDir(slot)))
 }
 
 // unmountBelow undoes what a daemon has mounted in the directory, which outlives it.

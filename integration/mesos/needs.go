@@ -15,8 +15,8 @@ import (
 // ErrUnavailable is returned when this machine lacks what the rig needs; the text around it says what, and how to get it.
 var ErrUnavailable = errors.New("mesosrig: not available here")
 
-// ErrNoDocker is returned where a Docker daemon cannot be started; the text around it says why, and what leaves it out.
-var ErrNoDocker = errors.New("mesosrig: Docker does not start here (to leave tests with Docker out: " + withoutDocker + "=no)")
+// ErrNoDocker is returned where a Docker daemon cannot be started; the text around it says why.
+var ErrNoDocker = errors.New("mesosrig: Docker does not start here")
 
 // withoutDocker is the variable whose value "no" skips tests that need Docker.
 const withoutDocker = "TFMESOS_TEST_DOCKER"

@@ -77,7 +77,7 @@ func StartDocker(t testing.TB) *Docker {
 		t.Skipf("SKIPPED, no Docker: %v", err)
 	}
 	if err != nil {
-		t.Fatalf("start Docker: %v", err)
+		t.Fatalf("start Docker (%s=no leaves tests with Docker out): %v", withoutDocker, err)
 	}
 	t.Cleanup(func() {
 		if err := d.Down(); err != nil {

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"math"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,13 +48,73 @@ type dockerTask struct{ flags map[string]string }
 
 func (dockerTask) noun() string { return "Container" }
 
-func (d dockerTask) terminate(_ *process, grace time.Duration) {
-	seconds := strconv.Itoa(int(math.Ceil(grace.Seconds())))
-	stop := d.docker("stop", "-t", seconds, d.flags["container"])
-	go func() { report(stop) }() // takes up to grace
+// lookEvery is the pause between two looks at a container that is to come.
+const lookEvery = 100 * time.Millisecond
+
+// subscribed lets the Docker containerizer of an agent that was started again take this executor back. It does so only with executors
+// that have a libprocess address, as Mesos' own has, and only if somebody listens there; what it is sent there needs no answer, since
+// this executor subscribes again by itself.
+func (d dockerTask) subscribed() {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "the agent will not know this container after a restart:", err)
+		return
+	}
+	go func() { // until the executor ends
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() { _, _ = io.Copy(io.Discard, conn); conn.Close() }()
+		}
+	}()
+	path := metaDir(d.flags["sandbox_directory"]) + "/pids/libprocess.pid"
+	if err := os.WriteFile(path, []byte("executor(1)@"+listener.Addr().String()), 0o600); err != nil {
+		fmt.Fprintln(os.Stderr, "the agent will not know this container after a restart:", err)
+	}
 }
 
-func (d dockerTask) kill(*process) { report(d.docker("kill", d.flags["container"])) }
+// metaDir is where an agent keeps what it must know of the run after a restart.
+func metaDir(sandbox string) string {
+	i := max(0, strings.LastIndex(sandbox, "/slaves/"))
+	return sandbox[:i] + "/meta" + sandbox[i:]
+}
+
+// runs looks until the container runs. One that never does ends with the process of `docker run`, and so does the looking.
+func (d dockerTask) runs() <-chan struct{} {
+	running := make(chan struct{})
+	go func() {
+		for {
+			out, err := d.docker("inspect", "--format", "{{.State.Running}}", d.flags["container"]).Output()
+			if err == nil && strings.TrimSpace(string(out)) == "true" {
+				close(running)
+				return
+			}
+			time.Sleep(lookEvery)
+		}
+	}()
+	return running
+}
+
+// neverRan says whether `docker run` ended without the command having run.
+func neverRan(err error) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit) && slices.Contains([]int{125, 126, 127}, exit.ExitCode())
+}
+
+func (d dockerTask) terminate(_ *process, grace time.Duration) {
+	go d.insist("stop", "-t", strconv.Itoa(int(math.Ceil(grace.Seconds()))), d.flags["container"]) // takes up to grace
+}
+
+func (d dockerTask) kill(*process) { go d.insist("kill", d.flags["container"]) }
+
+// insist runs a command again while it fails, because the container may not be there yet. The end of the executor ends it.
+func (d dockerTask) insist(args ...string) {
+	for d.docker(args...).Run() != nil {
+		time.Sleep(lookEvery)
+	}
+}
 
 func (d dockerTask) docker(args ...string) *exec.Cmd {
 	program := d.flags["docker"]
@@ -61,13 +125,6 @@ func (d dockerTask) docker(args ...string) *exec.Cmd {
 		args = append([]string{"--host", "unix://" + socket}, args...)
 	}
 	return exec.Command(program, args...)
-}
-
-// report runs a command whose only use is its effect.
-func report(cmd *exec.Cmd) {
-	if out, err := cmd.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v: %s\n", strings.Join(cmd.Args, " "), err, out)
-	}
 }
 
 func (d dockerTask) prepare(task taskInfo, flags map[string]string) *exec.Cmd {

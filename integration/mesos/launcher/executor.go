@@ -31,6 +31,7 @@ type executor struct {
 	kind       taskKind
 	flags      map[string]string
 	checkpoint bool // whether the executor outlives its agent
+	known      bool // the agent has taken the executor in, once
 
 	events chan event
 	closed chan error // a subscription has ended
@@ -40,8 +41,9 @@ type executor struct {
 	task         *taskInfo // nil before LAUNCH
 	process      *process  // nil when none runs
 	exited       chan error
-	acknowledged bool     // the agent has acknowledged an update of the task, and so knows of it
-	unacked      []object // updates the agent has not acknowledged, oldest first
+	runs         <-chan struct{} // closed when the task runs; nil once that is told
+	acknowledged bool            // the agent has acknowledged an update of the task, and so knows of it
+	unacked      []object        // updates the agent has not acknowledged, oldest first
 	giveUp       <-chan time.Time
 
 	tellsKilling bool // the framework wants to hear TASK_KILLING
@@ -88,6 +90,9 @@ func (e *executor) loop() error {
 			e.retry = time.After(subscribeEvery)
 		case <-e.retry:
 			e.subscribe()
+		case <-e.runs:
+			e.runs = nil
+			e.update("TASK_RUNNING", "", "")
 		case err := <-e.exited:
 			e.taskEnded(err)
 		case <-e.killTimer:
@@ -113,6 +118,10 @@ func (e *executor) subscribe() {
 func (e *executor) handle(ev event) error {
 	switch ev.Type {
 	case "SUBSCRIBED":
+		if !e.known && e.checkpoint {
+			e.kind.subscribed()
+		}
+		e.known = true
 		for _, c := range ev.Subscribed.FrameworkInfo.Capabilities {
 			e.tellsKilling = e.tellsKilling || c.Type == "TASK_KILLING_STATE"
 		}
@@ -149,7 +158,9 @@ func (e *executor) launch(raw json.RawMessage) error {
 		e.end("TASK_FAILED", err.Error(), "REASON_CONTAINER_LAUNCH_FAILED")
 		return nil
 	}
-	e.update("TASK_RUNNING", "", "")
+	if e.runs = e.kind.runs(); e.runs == nil {
+		e.update("TASK_RUNNING", "", "")
+	}
 	return nil
 }
 
@@ -200,8 +211,11 @@ func (e *executor) killNow() {
 }
 
 func (e *executor) taskEnded(err error) {
-	e.process.killGroup(syscall.SIGKILL) // what the task itself has left running
-	e.process, e.killTimer = nil, nil
+	e.process.killGroup(syscall.SIGKILL)                        // what the task itself has left running
+	if e.runs != nil && e.killedAt.IsZero() && !neverRan(err) { // it was faster than we looked
+		e.update("TASK_RUNNING", "", "")
+	}
+	e.process, e.killTimer, e.runs = nil, nil, nil
 	state := "TASK_FAILED"
 	switch {
 	case !e.killedAt.IsZero():

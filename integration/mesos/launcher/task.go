@@ -47,6 +47,10 @@ type taskKind interface {
 	terminate(p *process, grace time.Duration)
 	// kill ends the task without asking.
 	kill(p *process)
+	// subscribed is called once, when the agent knows the executor.
+	subscribed()
+	// runs returns a channel that is closed when the task runs; nil for one that does when its process has started.
+	runs() <-chan struct{}
 	// noun begins the message of the last update.
 	noun() string
 }
@@ -55,6 +59,8 @@ type taskKind interface {
 type commandTask struct{}
 
 func (commandTask) noun() string                          { return "Command" }
+func (commandTask) subscribed()                           {}
+func (commandTask) runs() <-chan struct{}                 { return nil }
 func (commandTask) terminate(p *process, _ time.Duration) { p.killGroup(syscall.SIGTERM) }
 func (commandTask) kill(p *process)                       { p.killGroup(syscall.SIGKILL) }
 

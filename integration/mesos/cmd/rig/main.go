@@ -82,7 +82,7 @@ func parse(args []string, stderr io.Writer) (mesosrig.Config, error) {
 	roles := flags.String("roles", "", "the only roles frameworks may have, with commas")
 	acls := flags.String("acls", "", "who may do what, in the JSON of mesos-master --acls")
 	offerTimeout := flags.Duration("offer-timeout", 0, "rescind offers that nobody has answered for this long")
-	reregister := flags.Duration("agent-reregister-timeout", 0, "how long a new leader waits for agents; 10m at least")
+	reregister := flags.Duration("agent-reregister-timeout", 0, "how long a new leader waits for agents (Mesos: 10m at least)")
 	if err := flags.Parse(args); err != nil {
 		return cfg, err
 	}

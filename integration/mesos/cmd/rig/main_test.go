@@ -1,16 +1,82 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"io"
 	"os"
+	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	mesosrig "tfmesos/integration/mesos"
 )
+
+// asProgram makes the test binary the program itself.
+const asProgram = "RIG_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func TestNoDaemonAndNoContainerOutlivesARigThatIsKilled(t *testing.T) {
+	mesosrig.Require(t)
+	if d := mesosrig.StartDocker(t); !strings.Contains(d.Host(), "/tfmesos-docker-") {
+		t.Skip("SKIPPED: a Docker daemon that was there is used, which outlives all")
+	}
+	rig := exec.Command(os.Args[0], "-docker", "-master-port=0", "-agent-port=0")
+	rig.Env = append(os.Environ(), asProgram+"=1")
+	var stderr bytes.Buffer
+	rig.Stderr = &stderr
+	stdout, err := rig.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rig.Start(); err != nil {
+		t.Fatal(err)
+	}
+	printed, lines := "", bufio.NewScanner(stdout)
+	for !strings.Contains(printed, "DOCKER_HOST") && lines.Scan() {
+		printed += lines.Text() + "\n"
+	}
+	exported := regexp.MustCompile(`DOCKER_HOST=(\S+) DOCKER_IMAGE=(\S+)`).FindStringSubmatch(printed)
+	if exported == nil {
+		t.Fatalf("no Docker: %s%s", printed, stderr.String())
+	}
+	docker := func(args ...string) string {
+		out, err := exec.CommandContext(t.Context(), "docker", append([]string{"--host", exported[1]}, args...)...).Output()
+		if err != nil {
+			t.Fatalf("docker %v: %v", args, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	container := docker("run", "--detach", "--network=host", "--stop-signal=KILL", exported[2], "sh", "-c", "sleep 1000")
+	inside, _ := strconv.Atoi(docker("inspect", "--format", "{{.State.Pid}}", container))
+
+	_ = rig.Process.Kill()
+	_ = rig.Wait()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		answers := exec.Command("docker", "--host", exported[1], "version").Run() == nil
+		if syscall.Kill(inside, 0) != nil && !answers {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("a minute after the rig was killed, there is a daemon: %v, or a container's process %d", answers, inside)
+		}
+	}
+	if dir := regexp.MustCompile(`logs and sandboxes: (\S+)`).FindStringSubmatch(stderr.String()); dir != nil {
+		_ = os.RemoveAll(dir[1]) // a kill leaves files
+	}
+}
 
 func TestRigSaysWhatToExportAndEndsWhenAsked(t *testing.T) {
 	mesosrig.Require(t)
