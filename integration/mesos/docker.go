@@ -150,7 +150,7 @@ func startDocker(ctx context.Context) (*Docker, error) {
 		deathSignal: syscall.SIGTERM,
 		argv: []string{findProgram("dockerd"), "--host", d.Host(),
 			"--data-root", filepath.Join(slot, "data"), "--exec-root", filepath.Join(run, "exec"), "--pidfile", filepath.Join(run, "pid"),
-			"--bridge=none", "--iptables=false", "--ip-masq=false", "--shutdown-timeout=3"},
+			"--bridge=none", "--iptables=false", "--ip-masq=false", "--ip-forward=false", "--shutdown-timeout=3"},
 	}
 	err = d.endFormer(ctx)
 	if err == nil {
