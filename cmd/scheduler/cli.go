@@ -44,6 +44,7 @@ type runCommand struct {
 	Port      int    `env:"TFMESOS_PORT" help:"Port of the callback API; default 11000, or a free one when that is taken." placeholder:"N"`
 	Advertise string `env:"TFMESOS_ADVERTISE" help:"Where tasks reach the callback API; default: the address used towards the master." placeholder:"HOST[:PORT]"`
 
+	DownloadDir string `name:"download-dir" env:"TFMESOS_DOWNLOAD_DIR" help:"Folder whose files tasks may fetch as /v0/download/FILE; without one there is none." placeholder:"PATH"`
 	ClusterFile string `env:"TFMESOS_CLUSTER_FILE" help:"File to write cluster_def and targets to, as JSON, once all tasks are ready; removed at the end." placeholder:"PATH"`
 
 	Grace         time.Duration `env:"TFMESOS_GRACE" default:"20s" help:"How long an end may take, all in all."`

@@ -80,6 +80,9 @@ func (h *house) build(ctx context.Context, spec cluster.Spec) error {
 	if err != nil {
 		return err
 	}
+	if err := h.checkDownloads(&spec, callbacks); err != nil {
+		return err
+	}
 	c, err := h.claim(ctx, spec, strings.TrimPrefix(callbacks[0], "http://"))
 	if err != nil {
 		return err
@@ -173,7 +176,7 @@ func (h *house) listen(source httpapi.Source, before int) (*httpapi.Server, erro
 	var api *httpapi.Server
 	var err error
 	for _, port := range ports {
-		api, err = httpapi.New(httpapi.Config{Listen: net.JoinHostPort(host, strconv.Itoa(port)), OperatorToken: h.token, Logs: h.output, Logger: h.logger}, source)
+		api, err = httpapi.New(httpapi.Config{Listen: net.JoinHostPort(host, strconv.Itoa(port)), OperatorToken: h.token, DownloadDir: h.run.DownloadDir, Logs: h.output, Logger: h.logger}, source)
 		if !errors.Is(err, httpapi.ErrPortTaken) {
 			break
 		}

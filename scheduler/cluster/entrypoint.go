@@ -7,7 +7,11 @@ import (
 
 // entrypoint returns the argv of a launch: our sidecar, or what the job has in its place.
 func (d *decider) entrypoint(t *Task, job *Job) []string {
-	if len(job.Entrypoint) == 0 {
+	switch {
+	case len(job.Entrypoint) > 0:
+	case job.Sidecar == SidecarOfImage:
+		return nil
+	default:
 		return []string{d.Settings.Sidecar}
 	}
 	callback := ""

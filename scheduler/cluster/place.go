@@ -136,6 +136,9 @@ func (d *decider) launch(placed offer.Placed, a offer.Accept) Launch {
 	t.TaskID = TaskID(d.Spec.Name, d.Nonce, name, t.Launch)
 	token := Token(d.Settings.Secret, t.TaskID)
 	t.TokenSHA256 = HashToken(token)
+	if d.fetchesOurs(job) {
+		t.DownloadSHA256 = HashToken(downloadToken(d.Settings.Secret, t.TaskID))
+	}
 	d.move(t, TaskStaging, "launched on "+a.Hostname)
 	launch := d.describe(t, job, token)
 	launch.Parts = placed.Parts

@@ -55,8 +55,16 @@ type Job struct {
 	Env map[string]*string `json:"env,omitempty"`
 	// Image as in Spec.
 	Image string `json:"image,omitempty"`
+	// ForcePullImage pulls the image anew for each launch, whatever the agent has under its name.
+	ForcePullImage bool `json:"force_pull_image,omitempty"`
+	// DockerParameters are further options of `docker run`, sorted by name; only with the Docker containerizer.
+	DockerParameters []Parameter `json:"docker_parameters,omitempty"`
+	// Sidecar is where our sidecar comes from: "" as Settings.Sidecar says, "image": it is the image's own entrypoint.
+	Sidecar string `json:"sidecar,omitempty"`
 	// Volumes are mounted into the container; only with an image.
 	Volumes []Volume `json:"volumes,omitempty"`
+	// URIs are fetched into the sandbox of each task before it starts.
+	URIs []URI `json:"uris,omitempty"`
 	// Workdir is the working directory of the program; empty: the sandbox.
 	Workdir string `json:"workdir,omitempty"`
 	// User runs the task; empty: the user of the framework.
@@ -77,6 +85,25 @@ type Volume struct {
 	HostPath      string `json:"host_path"`
 	ContainerPath string `json:"container_path"`
 	ReadOnly      bool   `json:"read_only,omitempty"`
+}
+
+// SidecarOfImage is the Job.Sidecar of an image whose own entrypoint is our sidecar.
+const SidecarOfImage = "image"
+
+// Parameter is an option of `docker run` without its dashes. One name may be there several times.
+type Parameter struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// URI is something for Mesos' fetcher (CommandInfo.URI in mesos.proto). Value is never changed, save for files of our own
+// download folder (see DownloadPath).
+type URI struct {
+	Value      string `json:"value"`
+	Extract    bool   `json:"extract"`
+	Executable bool   `json:"executable,omitempty"`
+	Cache      bool   `json:"cache,omitempty"`
+	OutputFile string `json:"output_file,omitempty"`
 }
 
 // Deadlines bound the waits of a run; 0 means none. JSON has nanoseconds.

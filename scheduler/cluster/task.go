@@ -70,8 +70,9 @@ type Task struct {
 	ExitCode int
 	// Failed: the task's failure is decided. Its phase becomes failed once the launch is over.
 	Failed bool
-	// TokenSHA256 is the lower-case hex SHA-256 of the launch's token.
-	TokenSHA256 string
+	// TokenSHA256 is the lower-case hex SHA-256 of the launch's token; DownloadSHA256 that of its capability for files of the
+	// download folder, empty if it has none to fetch.
+	TokenSHA256, DownloadSHA256 string
 	// KilledAt is when KILL was sent last, VanishedAt since when Mesos does not know what became of the launch.
 	KilledAt, VanishedAt time.Time
 

@@ -69,16 +69,22 @@ type Launch struct {
 	Task   tf.TaskName
 	// Parts are the resources of the task, by their reservations.
 	Parts []offer.Part
-	// Argv is the program and its arguments, executed without a shell.
+	// Argv is the program and its arguments, executed without a shell; none: the entrypoint of the image.
 	Argv []string
 	// Env is sorted by name; each name is there once.
 	Env []EnvVar
 	// Image is the container image; empty: a plain command of the Mesos containerizer.
 	Image string
 	// Docker chooses the Docker containerizer (host network) for the image, else the Mesos containerizer.
-	Docker  bool
-	Volumes []Volume
-	User    string
+	Docker bool
+	// ForcePull pulls the image whatever the agent has under its name.
+	ForcePull bool
+	// Parameters are further options of `docker run`.
+	Parameters []Parameter
+	Volumes    []Volume
+	// URIs are fetched into the sandbox first.
+	URIs []URI
+	User string
 	// KillGrace is the time between TERM and KILL that Mesos gives the task.
 	KillGrace time.Duration
 	// Labels are sorted by name.

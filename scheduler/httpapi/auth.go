@@ -16,10 +16,11 @@ import (
 // operatorUser is the user of the operator's token in Basic credentials.
 const operatorUser = "operator"
 
-// caller is who sent a request: the operator, or the current launch of a task.
+// caller is who sent a request: the operator, the current launch of a task, or the fetcher of one.
 type caller struct {
 	operator bool
 	taskID   string
+	fetches  string // the one file of the download folder that a fetcher may have
 }
 
 // credentials are what a request brings. Bearer brings no user.
@@ -78,6 +79,9 @@ func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byt
 // over, to those who know the run's nonce.
 func (s *Server) authenticate(h *fasthttp.RequestHeader) (caller, error) {
 	c, _ := s.source.Snapshot()
+	if who, ok := fetcherOf(string(h.RequestURI()), c); ok {
+		return who, nil
+	}
 	given, ok := readCredentials(h)
 	if !ok {
 		return caller{}, errUnauthorized

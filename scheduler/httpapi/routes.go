@@ -101,9 +101,10 @@ func (s *Server) router(ctx context.Context) *router.Router {
 				s.fail(rc, err)
 			}
 		}
-		rt.Handle(row.method, row.path, handle)
+		path := strings.Replace(row.path, "{file}", "{file:*}", 1) // with its folders
+		rt.Handle(row.method, path, handle)
 		if row.method == http.MethodGet {
-			rt.Handle(http.MethodHead, row.path, handle)
+			rt.Handle(http.MethodHead, path, handle)
 		}
 	}
 	return rt

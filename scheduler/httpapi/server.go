@@ -37,6 +37,8 @@ type Config struct {
 	OperatorToken string
 	// Logs takes the output of tasks' programs, from many goroutines at once; nil drops it. The strings are its own.
 	Logs func(task tf.TaskName, launch int, log callback.Log)
+	// DownloadDir is the folder of /v0/download; empty: there is none.
+	DownloadDir string
 	// Logger gets one record a request at Debug, and faults of the server.
 	Logger *slog.Logger
 	// Limits bound what clients can hold; zero fields have the defaults.

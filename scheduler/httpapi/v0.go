@@ -94,6 +94,3 @@ func (s *Server) v0Initialised(_ context.Context, r *request) error {
 	_, _, err := s.launch(r)
 	return err
 }
-
-// v0Download has no folder to serve from yet.
-func (s *Server) v0Download(context.Context, *request) error { return errNoRoute }

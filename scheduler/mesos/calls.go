@@ -70,26 +70,38 @@ func convertAccept(call cluster.Accept) (*scheduler.Call_Accept, error) {
 }
 
 func convertLaunch(l *cluster.Launch, agent, role string) (mesos.TaskInfo, error) {
-	if len(l.Argv) == 0 {
+	if len(l.Argv) == 0 && l.Image == "" {
 		return mesos.TaskInfo{}, fmt.Errorf("mesos: task_id %s has no program to run", l.TaskID)
 	}
 	resources, err := resources(l.Parts, role)
 	if err != nil {
 		return mesos.TaskInfo{}, fmt.Errorf("mesos: the resources of task_id %s: %w", l.TaskID, err)
 	}
-	shell := false
 	return mesos.TaskInfo{
-		Name:      l.Task.String(),
-		TaskID:    mesos.TaskID{Value: l.TaskID},
-		AgentID:   mesos.AgentID{Value: agent},
-		Resources: resources,
-		Command: &mesos.CommandInfo{
-			Shell: &shell, Value: &l.Argv[0], Arguments: l.Argv, Environment: environment(l.Env), User: optional(l.User),
-		},
+		Name:       l.Task.String(),
+		TaskID:     mesos.TaskID{Value: l.TaskID},
+		AgentID:    mesos.AgentID{Value: agent},
+		Resources:  resources,
+		Command:    command(l),
 		Container:  container(l),
 		KillPolicy: killPolicy(l.KillGrace),
 		Labels:     labels(l.Labels),
 	}, nil
+}
+
+// command has neither value nor arguments where the entrypoint of the image is to run.
+func command(l *cluster.Launch) *mesos.CommandInfo {
+	shell := false
+	info := &mesos.CommandInfo{Shell: &shell, Arguments: l.Argv, Environment: environment(l.Env), User: optional(l.User)}
+	if len(l.Argv) > 0 {
+		info.Value = &l.Argv[0]
+	}
+	for i := range l.URIs {
+		uri := &l.URIs[i]
+		info.URIs = append(info.URIs, mesos.CommandInfo_URI{Value: uri.Value, Extract: &uri.Extract, Executable: &uri.Executable,
+			Cache: &uri.Cache, OutputFile: optional(uri.OutputFile)})
+	}
+	return info
 }
 
 // environment keeps empty values: a variable that is set to nothing is not the same as none.
@@ -123,11 +135,15 @@ func container(l *cluster.Launch) *mesos.ContainerInfo {
 	info := &mesos.ContainerInfo{}
 	if l.Docker {
 		info.Type = mesos.ContainerInfo_DOCKER.Enum()
-		info.Docker = &mesos.ContainerInfo_DockerInfo{Image: l.Image, Network: mesos.ContainerInfo_DockerInfo_HOST.Enum()}
+		info.Docker = &mesos.ContainerInfo_DockerInfo{Image: l.Image, Network: mesos.ContainerInfo_DockerInfo_HOST.Enum(), ForcePullImage: &l.ForcePull}
+		for _, p := range l.Parameters {
+			info.Docker.Parameters = append(info.Docker.Parameters, mesos.Parameter{Key: p.Key, Value: p.Value})
+		}
 	} else {
 		info.Type = mesos.ContainerInfo_MESOS.Enum()
+		cached := !l.ForcePull
 		info.Mesos = &mesos.ContainerInfo_MesosInfo{
-			Image: &mesos.Image{Type: mesos.Image_DOCKER.Enum(), Docker: &mesos.Image_Docker{Name: l.Image}},
+			Image: &mesos.Image{Type: mesos.Image_DOCKER.Enum(), Docker: &mesos.Image_Docker{Name: l.Image}, Cached: &cached},
 		}
 	}
 	for _, v := range l.Volumes {

@@ -221,15 +221,65 @@ func TestContainersOfALaunch(t *testing.T) {
 	l.Volumes = []cluster.Volume{{HostPath: "/data", ContainerPath: "/in", ReadOnly: true}, {HostPath: "/out", ContainerPath: "/out"}}
 	volumes := []mesos.Volume{{Mode: mesos.RO.Enum(), HostPath: of("/data"), ContainerPath: "/in"}, {Mode: mesos.RW.Enum(), HostPath: of("/out"), ContainerPath: "/out"}}
 	want := &mesos.ContainerInfo{Type: mesos.ContainerInfo_MESOS.Enum(), Volumes: volumes, Mesos: &mesos.ContainerInfo_MesosInfo{
-		Image: &mesos.Image{Type: mesos.Image_DOCKER.Enum(), Docker: &mesos.Image_Docker{Name: l.Image}}}}
+		Image: &mesos.Image{Type: mesos.Image_DOCKER.Enum(), Docker: &mesos.Image_Docker{Name: l.Image}, Cached: of(true)}}}
 	if got := container(&l); !want.Equal(got) {
 		t.Errorf("the Mesos containerizer gets\n%v\nwant\n%v", got, want)
 	}
-	l.Docker = true
+	l.Docker, l.Parameters = true, []cluster.Parameter{{Key: "shm-size", Value: "8g"}, {Key: "ulimit", Value: "memlock=-1"}}
 	want = &mesos.ContainerInfo{Type: mesos.ContainerInfo_DOCKER.Enum(), Volumes: volumes,
-		Docker: &mesos.ContainerInfo_DockerInfo{Image: l.Image, Network: mesos.ContainerInfo_DockerInfo_HOST.Enum()}}
+		Docker: &mesos.ContainerInfo_DockerInfo{Image: l.Image, Network: mesos.ContainerInfo_DockerInfo_HOST.Enum(), ForcePullImage: of(false),
+			Parameters: []mesos.Parameter{{Key: "shm-size", Value: "8g"}, {Key: "ulimit", Value: "memlock=-1"}}}}
 	if got := container(&l); !want.Equal(got) {
 		t.Errorf("the Docker containerizer gets\n%v\nwant\n%v", got, want)
+	}
+}
+
+func TestKnownFault012ContainersPullWhenTold(t *testing.T) {
+	for _, force := range []bool{false, true} {
+		l := launch
+		l.Image, l.ForcePull = "tf:2", force
+		if got := container(&l).Mesos.Image.GetCached(); got == force {
+			t.Errorf("force_pull_image %v: the Mesos containerizer is told cached %v", force, got)
+		}
+		l.Docker = true
+		docker := container(&l).Docker
+		if docker.GetForcePullImage() != force {
+			t.Errorf("force_pull_image %v: the Docker containerizer gets %v", force, docker)
+		}
+	}
+}
+
+func TestKnownFault011TheHostsNetworkHasNoPortMappings(t *testing.T) {
+	l := launch
+	l.Image, l.Docker = "tf:2", true
+	docker := container(&l).Docker
+	if docker.GetNetwork() != mesos.ContainerInfo_DockerInfo_HOST || len(docker.PortMappings) > 0 || docker.GetPrivileged() {
+		t.Errorf("the Docker containerizer gets %v, want the host's network without port mappings, and no privilege", docker)
+	}
+}
+
+func TestTheEntrypointOfAnImageIsNotReplaced(t *testing.T) {
+	l := launch
+	l.Image, l.Argv = "tf:2", nil
+	info, err := convertLaunch(&l, "A", "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Command.Value != nil || info.Command.GetShell() || len(info.Command.Arguments) > 0 {
+		t.Errorf("the command is %v, want none: the image has its own", info.Command)
+	}
+}
+
+func TestKnownFault008WhatIsFetchedIsPassedOnByteByByte(t *testing.T) {
+	l := launch
+	l.URIs = []cluster.URI{{Value: "https://h/a.tgz?sig=a%2Bb&x=1", Extract: true}, {Value: "https://h/b.txt#f", Cache: true, OutputFile: "x/b"}, {Value: "http://h/t", Executable: true}}
+	want := []mesos.CommandInfo_URI{
+		{Value: "https://h/a.tgz?sig=a%2Bb&x=1", Extract: of(true), Executable: of(false), Cache: of(false)},
+		{Value: "https://h/b.txt#f", Extract: of(false), Executable: of(false), Cache: of(true), OutputFile: of("x/b")},
+		{Value: "http://h/t", Extract: of(false), Executable: of(true), Cache: of(false)},
+	}
+	if diff := cmp.Diff(want, command(&l).URIs); diff != "" {
+		t.Errorf("the fetcher gets (-want +got):\n%s", diff)
 	}
 }
 

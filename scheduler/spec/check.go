@@ -90,6 +90,15 @@ func (r *reader) checkContainers(g group, spec *cluster.Spec, jobs []job) {
 		if len(j.Volumes) > 0 && j.Image == "" {
 			r.wrongIn(j.group, "volumes", "want an image beside volumes: without one the task sees the agent's own files")
 		}
+		if j.Image == "" && j.ForcePullImage {
+			r.wrongIn(j.group, "force_pull_image", "want an image beside it")
+		}
+		if j.Image == "" && j.Sidecar != "" {
+			r.wrongIn(j.group, "sidecar", "want an image whose entrypoint is the sidecar")
+		}
+		if len(j.DockerParameters) > 0 && (j.Image == "" || spec.Containerizer == mesosContainerizer) {
+			r.wrongIn(j.group, "docker_parameters", "want an image and the containerizer DOCKER beside options of docker run")
+		}
 		if spec.Containerizer == dockerContainerizer && j.Image == "" {
 			r.wrongIn(g, "containerizer", fmt.Sprintf("want an image for each job, %s has none; or MESOS", j.Name))
 		}

@@ -26,7 +26,7 @@ func TestTheReferenceHasEachFieldAndNoOther(t *testing.T) {
 			documented[where] = append(documented[where], row[1])
 		}
 	}
-	read := map[string][]string{"cluster": slices.Clone(clusterFields), "job": slices.Clone(jobFields), "deadlines": slices.Clone(deadlineFields)}
+	read := map[string][]string{"cluster": slices.Clone(clusterFields), "job": slices.Clone(jobFields), "deadlines": slices.Clone(deadlineFields), "uris": slices.Clone(uriFields)}
 	for _, fields := range []map[string][]string{documented, read} {
 		for _, names := range fields {
 			slices.Sort(names)

@@ -9,14 +9,15 @@ import (
 
 // The fields that this version reads, in the order of docs/spec.md.
 var (
-	inheritedFields = []string{"command", "image", "env", "volumes", "workdir", "user", "placement"}
+	inheritedFields = []string{"command", "image", "force_pull_image", "docker_parameters", "sidecar", "env", "volumes", "uris", "workdir", "user", "placement"}
 	clusterFields   = append([]string{"name", "role", "containerizer", "driver", "success", "deadlines", "constraints", "jobs"}, inheritedFields...)
 	jobFields       = append([]string{"name", "num", "start", "cpus", "mem", "gpus", "side", "entrypoint", "constraints"}, inheritedFields...)
 	deadlineFields  = []string{"run", "resources", "staging", "registration", "serving", "ending"}
+	uriFields       = []string{"value", "extract", "executable", "cache", "output_file"}
 )
 
 // laterFields are the fields that a later version reads; they are refused by name so that nobody looks for a typing error.
-var laterFields = []string{"backoff_limit", "gpu_vendor", "labels", "restart", "uris"}
+var laterFields = []string{"backoff_limit", "gpu_vendor", "labels", "restart"}
 
 // reader collects the problems of one spec.
 type reader struct {

@@ -93,6 +93,14 @@ func (r *reader) inherited(g group, into *cluster.Job) {
 	if v, found := g.get("env"); found {
 		r.env(v, &into.Env)
 	}
+	if v, found := g.get("uris"); found {
+		into.URIs = r.uris(v)
+	}
+	if v, found := g.get("docker_parameters"); found {
+		into.DockerParameters = r.dockerParameters(v)
+	}
+	read(r, g, "force_pull_image", &into.ForcePullImage, truth)
+	read(r, g, "sidecar", &into.Sidecar, orNone(sidecarSource))
 }
 
 func (r *reader) jobs(g group, shared cluster.Job) []job {
@@ -121,6 +129,7 @@ func (r *reader) job(g group, shared cluster.Job) job {
 	r.onlyKnown(g, jobFields)
 	j := job{Job: shared, group: g, num: "num"}
 	j.Command, j.Volumes, j.Env = slices.Clone(shared.Command), slices.Clone(shared.Volumes), maps.Clone(shared.Env)
+	j.URIs, j.DockerParameters = slices.Clone(shared.URIs), slices.Clone(shared.DockerParameters)
 	if _, found := g.get("name"); !found {
 		r.refuse(Problem{Line: g.at.line, Column: g.at.column, Field: g.name("name"), Rule: "want a name, as in worker"})
 	}

@@ -49,6 +49,7 @@ var taskFields = []taskField{
 	ended("message", func(r *callback.PhaseReport) *string { return &r.Message }),
 	{"ended_at", endedAt, setEndedAt},
 	text("token_sha256", func(t *cluster.Task) *string { return &t.TokenSHA256 }),
+	text("download_sha256", func(t *cluster.Task) *string { return &t.DownloadSHA256 }),
 }
 
 func setGrouped(t *cluster.Task, s string) error {

@@ -22,7 +22,8 @@ const (
 	PathV0Job         = "/v0/task/{task_id}/job"
 	PathV0Port        = "/v0/task/{task_id}/port/{port}"
 	PathV0Initialised = "/v0/task/{task_id}"
-	PathV0Download    = "/v0/download/{file}"
+	// PathV0Download answers GET with a file of the download folder.
+	PathV0Download = "/v0/download/{file}"
 )
 
 const (
