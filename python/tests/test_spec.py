@@ -40,6 +40,12 @@ class Spec(unittest.TestCase):
         self.assertEqual(spec["containerizer"], "MESOS")
         self.assertEqual(spec["jobs"][0]["cpus"], 0.5)
 
+    def test_what_is_fetched_keeps_its_address_and_whether_it_is_unpacked(self):
+        fetcher = {"https://h/a.tgz?sig=a%2Bb&x=1": True, "https://h/b.txt#f": False}
+        spec = _spec.build("x", [Job("ps", 1)], None, None, None, fetcher, True)
+        self.assertEqual(spec["uris"], [{"value": uri, "extract": extract} for uri, extract in fetcher.items()])
+        self.assertIs(spec["force_pull_image"], True)
+
 
 class Refusals(unittest.TestCase):
     def test_what_is_not_done_is_refused_by_the_name_of_its_argument(self):
@@ -63,6 +69,7 @@ class Refusals(unittest.TestCase):
         for given in (
             {},
             {"force_pull_image": False, "fetcher": {}, "extra_config": {}, "forward_addresses": {}},
+            {"force_pull_image": True, "fetcher": {"http://h/x.tgz": True}, "master": "m:5050"},
             {"protocol": "grpc"},
             {"gpu_vendor": "amd"},
             {"gpu_vendor": "nvidia", "jobs": gpus},

@@ -211,7 +211,7 @@ def cluster(
     _spec.refuse_what_is_not_done(
         given, os.environ, address, containerizer_type, force_pull_image, fetcher, gpu_vendor, extra_config, protocol, forward_addresses
     )
-    spec = _spec.build(name or _invent_name(), given, volumes, env, containerizer_type)
+    spec = _spec.build(name or _invent_name(), given, volumes, env, containerizer_type, fetcher, force_pull_image)
     _log_at(loglevel, quiet)
     if not address:
         logger.info("no Mesos master in MESOS_MASTER or master=: running on this machine (--local)")

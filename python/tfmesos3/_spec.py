@@ -72,6 +72,8 @@ def build(
     volumes: Optional[Mapping[str, str]],
     env: Optional[Mapping[str, object]],
     containerizer_type: Optional[str],
+    fetcher: Optional[Mapping[str, object]] = None,
+    force_pull_image: bool = False,
 ) -> dict[str, Any]:
     """Returns the spec of a cluster of servers, for the scheduler to judge: it knows all the rules, and says what breaks one."""
     spec: dict[str, Any] = {"name": name, "jobs": [_job(job) for job in jobs]}
@@ -79,6 +81,10 @@ def build(
         spec["containerizer"] = containerizer_type
     if volumes:
         spec["volumes"] = [f"{host}:{container}" for host, container in volumes.items()]
+    if fetcher:
+        spec["uris"] = [{"value": uri, "extract": bool(extract)} for uri, extract in fetcher.items()]
+    if force_pull_image:
+        spec["force_pull_image"] = True
     if env:
         # What runs in the tasks is not this Python: its paths would mislead theirs. tfmesos2 leaves this one out, too.
         spec["env"] = {key: _text(value) for key, value in env.items() if key != "PYTHONPATH"}
@@ -115,10 +121,10 @@ def refuse_what_is_not_done(
 ) -> None:
     """Raises UnsupportedError for the first argument whose effect in tfmesos2 this version does not have."""
     docker = (containerizer_type or environ.get("TFMESOS_CONTAINERIZER") or "DOCKER") == "DOCKER"
-    if force_pull_image:
-        raise UnsupportedError("force_pull_image", "images are pulled when an agent does not have them; give a new image a new tag")
-    if fetcher:
-        raise UnsupportedError("fetcher", "this version fetches no files for tasks; put them into the image or on a shared volume")
+    if force_pull_image and not master:
+        raise UnsupportedError("force_pull_image", "on one machine there are no images; give a Mesos master")
+    if fetcher and not master:
+        raise UnsupportedError("fetcher", "on one machine nothing is fetched for tasks; give a Mesos master, or read the files where they are")
     if extra_config:
         raise UnsupportedError("extra_config", "it had no effect in tfmesos2, and has none here; leave it out")
     if protocol not in (None, "grpc"):
