@@ -89,11 +89,16 @@ func convertLaunch(l *cluster.Launch, agent, role string) (mesos.TaskInfo, error
 	}, nil
 }
 
-// command has neither value nor arguments where the entrypoint of the image is to run.
+// command has neither value nor arguments where the entrypoint of the image is to run. The Mesos containerizer takes arguments
+// for the argv of the value. Docker puts both behind the image (Docker::RunOptions::create in docker.cpp), where they
+// would be arguments of an image's own entrypoint: so the program becomes the entrypoint, see container.
 func command(l *cluster.Launch) *mesos.CommandInfo {
 	shell := false
 	info := &mesos.CommandInfo{Shell: &shell, Arguments: l.Argv, Environment: environment(l.Env), User: optional(l.User)}
-	if len(l.Argv) > 0 {
+	switch {
+	case len(l.Argv) > 0 && l.Image != "" && l.Docker:
+		info.Arguments = l.Argv[1:]
+	case len(l.Argv) > 0:
 		info.Value = &l.Argv[0]
 	}
 	for i := range l.URIs {
@@ -136,6 +141,9 @@ func container(l *cluster.Launch) *mesos.ContainerInfo {
 	if l.Docker {
 		info.Type = mesos.ContainerInfo_DOCKER.Enum()
 		info.Docker = &mesos.ContainerInfo_DockerInfo{Image: l.Image, Network: mesos.ContainerInfo_DockerInfo_HOST.Enum(), ForcePullImage: &l.ForcePull}
+		if len(l.Argv) > 0 {
+			info.Docker.Parameters = []mesos.Parameter{{Key: "entrypoint", Value: l.Argv[0]}}
+		}
 		for _, p := range l.Parameters {
 			info.Docker.Parameters = append(info.Docker.Parameters, mesos.Parameter{Key: p.Key, Value: p.Value})
 		}

@@ -228,7 +228,7 @@ func TestContainersOfALaunch(t *testing.T) {
 	l.Docker, l.Parameters = true, []cluster.Parameter{{Key: "shm-size", Value: "8g"}, {Key: "ulimit", Value: "memlock=-1"}}
 	want = &mesos.ContainerInfo{Type: mesos.ContainerInfo_DOCKER.Enum(), Volumes: volumes,
 		Docker: &mesos.ContainerInfo_DockerInfo{Image: l.Image, Network: mesos.ContainerInfo_DockerInfo_HOST.Enum(), ForcePullImage: of(false),
-			Parameters: []mesos.Parameter{{Key: "shm-size", Value: "8g"}, {Key: "ulimit", Value: "memlock=-1"}}}}
+			Parameters: []mesos.Parameter{{Key: "entrypoint", Value: "/opt/sidecar"}, {Key: "shm-size", Value: "8g"}, {Key: "ulimit", Value: "memlock=-1"}}}}
 	if got := container(&l); !want.Equal(got) {
 		t.Errorf("the Docker containerizer gets\n%v\nwant\n%v", got, want)
 	}
@@ -255,6 +255,17 @@ func TestKnownFault011TheHostsNetworkHasNoPortMappings(t *testing.T) {
 	docker := container(&l).Docker
 	if docker.GetNetwork() != mesos.ContainerInfo_DockerInfo_HOST || len(docker.PortMappings) > 0 || docker.GetPrivileged() {
 		t.Errorf("the Docker containerizer gets %v, want the host's network without port mappings, and no privilege", docker)
+	}
+}
+
+func TestDockerGetsTheProgramAsEntrypointAndItsArgumentsOnce(t *testing.T) {
+	l := launch
+	l.Image, l.Docker, l.Argv = "tf:2", true, []string{"/opt/sidecar", "-v"}
+	if info := command(&l); info.Value != nil || !cmp.Equal(info.Arguments, []string{"-v"}) {
+		t.Errorf("Docker gets the command %v, want the argument -v alone: it puts value and arguments behind the image", info)
+	}
+	if got, want := container(&l).Docker.Parameters, []mesos.Parameter{{Key: "entrypoint", Value: "/opt/sidecar"}}; !cmp.Equal(got, want) {
+		t.Errorf("the parameters of Docker are %v, want %v", got, want)
 	}
 }
 
