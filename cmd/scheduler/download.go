@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 
 	"tfmesos/scheduler/cluster"
@@ -26,7 +25,7 @@ func (h *house) checkDownloads(spec *cluster.Spec, callbacks []string) error {
 		}
 	}
 	if len(missing) > 0 {
-		return usage("--download-dir %s: the spec fetches %s, which is no file in there that can be fetched", h.run.DownloadDir, fmt.Sprintf("%q", missing))
+		return usage("--download-dir %s: the spec fetches %q, which is no file in there that can be fetched", h.run.DownloadDir, missing)
 	}
 	return nil
 }

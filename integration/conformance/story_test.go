@@ -79,7 +79,7 @@ func (s *story) file() string { return filepath.Join(s.t.TempDir(), "ready") }
 // await waits until a task has made the file: what a program is doing is no event of Mesos.
 func (s *story) await(file string) {
 	s.t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) { // a file of another process is no event
 		if _, err := os.Stat(file); err == nil {
 			return
 		}

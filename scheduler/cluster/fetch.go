@@ -3,23 +3,21 @@ package cluster
 import (
 	"slices"
 	"strings"
-)
 
-// DownloadPath begins the address of a file of our download folder. Mesos' fetcher sends no credentials, so a launch gets the
-// files that its spec names under DownloadPath + "~" + CAPABILITY + "/" + FILE.
-const DownloadPath = "/v0/download/"
+	"tfmesos/shared/callback"
+)
 
 // downloadToken returns the capability of a launch for the files of the download folder that its spec names.
 func downloadToken(secret []byte, taskID string) string { return Token(secret, taskID+" download") }
 
 // OwnFile returns the file of our download folder that a URI of the spec means, or "": it is written as a path that begins
-// with DownloadPath, or as such a path at one of the callback URLs.
+// as callback.PathV0Download does, or as such a path at one of the callback URLs.
 func OwnFile(value string, callbacks []string) string {
-	if file, ok := strings.CutPrefix(value, DownloadPath); ok {
+	if file, ok := strings.CutPrefix(value, callback.ForFile("")); ok {
 		return file
 	}
 	for _, url := range callbacks {
-		if file, ok := strings.CutPrefix(value, url+DownloadPath); ok {
+		if file, ok := strings.CutPrefix(value, url+callback.ForFile("")); ok {
 			return file
 		}
 	}
@@ -39,7 +37,7 @@ func (d *decider) uris(t *Task, job *Job) []URI {
 	}
 	for _, uri := range job.URIs {
 		if file := OwnFile(uri.Value, d.Settings.Callbacks); file != "" {
-			uri.Value = us + DownloadPath + "~" + downloadToken(d.Settings.Secret, t.TaskID) + "/" + file
+			uri.Value = us + callback.ForFile("~"+downloadToken(d.Settings.Secret, t.TaskID)+"/"+file)
 		}
 		uris = append(uris, uri)
 	}

@@ -97,7 +97,7 @@ type Parameter struct {
 }
 
 // URI is something for Mesos' fetcher (CommandInfo.URI in mesos.proto). Value is never changed, save for files of our own
-// download folder (see DownloadPath).
+// download folder (see callback.PathV0Download).
 type URI struct {
 	Value      string `json:"value"`
 	Extract    bool   `json:"extract"`

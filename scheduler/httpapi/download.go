@@ -11,14 +11,15 @@ import (
 	"time"
 
 	"tfmesos/scheduler/cluster"
+	"tfmesos/shared/callback"
 )
 
 // capabilityLength is that of a capability in a path, in hex digits.
 const capabilityLength = 64
 
-// splitCapability returns the parts of DownloadPath + "~" + CAPABILITY + "/" + FILE.
+// splitCapability returns the parts of a path to callback.ForFile("~CAPABILITY/FILE").
 func splitCapability(target string) (capability, file string, ok bool) {
-	rest, ok := strings.CutPrefix(target, cluster.DownloadPath+"~")
+	rest, ok := strings.CutPrefix(target, callback.ForFile("~"))
 	capability, file, found := strings.Cut(rest, "/")
 	return capability, file, ok && found && len(capability) == capabilityLength
 }
@@ -69,7 +70,7 @@ func (s *Server) v0Download(_ context.Context, r *request) error {
 // CheckDownload tells whether the route can send a file of the folder: it has to be a plain file inside of it, under a name that
 // a path can have as it is.
 func CheckDownload(dir, name string) error {
-	if err := checkTarget(cluster.DownloadPath + name); err != nil {
+	if err := checkTarget(callback.ForFile(name)); err != nil {
 		return err
 	}
 	file, _, ok := openIn(dir, name)

@@ -22,7 +22,8 @@ const (
 	PathV0Job         = "/v0/task/{task_id}/job"
 	PathV0Port        = "/v0/task/{task_id}/port/{port}"
 	PathV0Initialised = "/v0/task/{task_id}"
-	// PathV0Download answers GET with a file of the download folder.
+	// PathV0Download answers GET with a file of the download folder. Mesos' fetcher sends no credentials, so a launch gets the
+	// files that its spec names as ~CAPABILITY/FILE.
 	PathV0Download = "/v0/download/{file}"
 )
 
@@ -37,6 +38,9 @@ const (
 // For returns the path with {task_id} filled in. A task_id has only letters, digits, '.', '-' and '_', so nothing
 // needs escaping.
 func For(path, taskID string) string { return strings.Replace(path, "{task_id}", taskID, 1) }
+
+// ForFile returns the path of a file of the download folder; of none, what all of them begin with.
+func ForFile(file string) string { return strings.Replace(PathV0Download, "{file}", file, 1) }
 
 // Limits of requests, enforced by the scheduler and kept by the sidecar.
 const (

@@ -91,7 +91,7 @@ func (d dockerTask) runs() <-chan struct{} {
 				close(running)
 				return
 			}
-			time.Sleep(lookEvery)
+			time.Sleep(lookEvery) // what Docker starts for us is no event here
 		}
 	}()
 	return running
@@ -112,7 +112,7 @@ func (d dockerTask) kill(*process) { go d.insist("kill", d.flags["container"]) }
 // insist runs a command again while it fails, because the container may not be there yet. The end of the executor ends it.
 func (d dockerTask) insist(args ...string) {
 	for d.docker(args...).Run() != nil {
-		time.Sleep(lookEvery)
+		time.Sleep(lookEvery) // see runs
 	}
 }
 

@@ -64,7 +64,7 @@ func TestNoDaemonAndNoContainerOutlivesARigThatIsKilled(t *testing.T) {
 
 	_ = rig.Process.Kill()
 	_ = rig.Wait()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) { // processes that are not our children tell nobody of their end
 		answers := exec.Command("docker", "--host", exported[1], "version").Run() == nil
 		if syscall.Kill(inside, 0) != nil && !answers {
 			break
